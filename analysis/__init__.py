@@ -1,0 +1,1 @@
+"""Tables, figures and the report: pure functions over a run's rows."""

@@ -1,0 +1,108 @@
+"""Makes the sample's tasks from its manifest: fetch, check, unpack, parse, mutate, keep the mutants that count.
+
+What was made is cached by the content that it depends on: the manifest's entry, the rules of mutation, the harness.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmark import schema
+from benchmark.sample import Entry
+from construction import environment, mine, mutate, parse
+from ensures.errors import PreparationFailed
+from ensures.keys import content_key
+from ensures.task import Language, Package, Repository, Task
+from evaluation.checker import Session
+from evaluation.pool import Pool
+from evaluation.station import Work
+from evaluation.workspace import Workspace
+
+
+def workspace(task: Task, given: dict[str, str]) -> Workspace:
+    """Any task's workspace."""
+    if task.language is not Language.PYTHON:
+        raise PreparationFailed(f"{task.id}: there is no workspace for {task.language.value} yet")
+    if isinstance(task.source, Package):
+        return environment.package_workspace(task.source)
+    assert isinstance(task.source, Repository)
+    return environment.repository_workspace(task.source, given)
+
+
+def _rules() -> str:
+    digest = hashlib.sha256()
+    for module in (mutate, mine, parse):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
+
+
+def _cached(key: str) -> Path:
+    return environment.cache_root() / "tasks" / f"{key}.json"
+
+
+def bare(entry: Entry) -> Task:
+    """The task without mutants. Fetches the package. Raises InputError for a hash that does not match."""
+    tree = environment.unpacked(entry.package)
+    path = tree / entry.file
+    try:
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except OSError as error:
+        raise PreparationFailed(f"{entry.id}: {entry.file} is not in the distribution: {error.strerror}") from error
+    method = parse.find(text, entry.qualname)
+    if method is None:
+        raise PreparationFailed(f"{entry.id}: {entry.file} holds no {entry.qualname}")
+    return mine.task_of(entry.package, entry.file, method, entry.tests, entry.line_coverage, 0.0)
+
+
+def add_mutants(session: Session, task: Task, most: int) -> Task:
+    """At a station."""
+    return mine.with_mutants(task, session, most)
+
+
+async def build(
+    entries: Sequence[Entry],
+    most: int,
+    version: str,
+    pool: Callable[[], Pool],
+    done: Callable[[str], None],
+    fetching: int = 4,
+) -> list[Task]:
+    """The tasks, in the manifest's order. `pool` is asked for only where something has to be made."""
+    rules = _rules()
+    gate = asyncio.Semaphore(fetching)
+
+    async def one(entry: Entry) -> Task:
+        key = content_key(entry, most, version, rules)
+        cached = _cached(key)
+        if cached.is_file():
+            task = schema.from_record(json.loads(cached.read_text(encoding="utf-8")), str(cached))
+            done(entry.id)
+            return task
+        async with gate:
+            await asyncio.to_thread(environment.unpacked, entry.package)
+        task = await asyncio.to_thread(bare, entry)
+        made: Any = await pool().submit(Work(task, add_mutants, most, 5.0 + 0.1 * len(entry.tests)))
+        if len(made.mutants) < mine.LEAST_MUTANTS:
+            raise PreparationFailed(f"{entry.id}: only {len(made.mutants)} mutants are valid on this machine")
+        await asyncio.to_thread(_keep, cached, made)
+        done(entry.id)
+        return made
+
+    running = [asyncio.ensure_future(one(entry)) for entry in entries]
+    try:
+        return list(await asyncio.gather(*running))
+    finally:
+        for future in running:
+            future.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _keep(path: Path, task: Task) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(schema.to_record(task)), encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""Sandboxes: the isolation in which untrusted code runs, one backend a file."""

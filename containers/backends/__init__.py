@@ -1,0 +1,1 @@
+"""One file a backend; each has a typed configuration with a `kind`, and a class that fulfils `containers.sandbox.Sandbox`."""

@@ -1,0 +1,109 @@
+"""A task: one benchmark instance x = (sig, nl, impl, T, M, P) of PostcondBench (3.1), with where it comes from."""
+
+import enum
+from dataclasses import dataclass, field
+
+from ensures.keys import content_key
+
+
+class Language(enum.StrEnum):
+    PYTHON = "python"
+    JAVA = "java"
+
+
+class Setting(enum.StrEnum):
+    """What the engine is shown. The last two are for engines that read no prompt and are never ranked among models."""
+
+    C2P = "c2p"
+    N2P = "n2p"
+    F2P = "f2p"
+    EXECUTIONS = "executions"
+    REFERENCE = "reference"
+
+
+PROMPTED = (Setting.C2P, Setting.N2P, Setting.F2P)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository at a commit."""
+
+    name: str
+    commit: str
+    url: str = ""
+    licence: str = ""
+    date: str = ""
+    environment: str = ""  # text of the project's own configuration (pyproject.toml, pom.xml), where the benchmark has it
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A source distribution on the package index, and how its tests are run."""
+
+    name: str
+    version: str
+    sha256: str
+    licence: str = ""
+    date: str = ""
+    requires: tuple[str, ...] = ()  # pinned requirements of the tests' environment, beside icontract and pytest
+    paths: tuple[str, ...] = (".",)  # folders of the unpacked tree that go on the import path
+    pytest_args: tuple[str, ...] = ()
+
+
+Source = Repository | Package
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A defective implementation (3.2.2). `families` holds `rule`, `llm`, or both where both made the same text."""
+
+    implementation: str
+    families: tuple[str, ...]
+    operator: str | None = None
+    excluded: str | None = None  # why it does not count, e.g. the reference does not kill it
+
+    @property
+    def id(self) -> str:
+        return "m-" + content_key(self.implementation)[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One method with its comment, tests, mutants and, where there is one, its reference postconditions.
+
+    Lines are 1-based and inclusive; `implementation` is exactly the text of `file` from `start_line` to `end_line`
+    (decorators, signature, comment and body, with the file's own indentation).
+    """
+
+    id: str
+    language: Language
+    source: Source
+    file: str
+    qualname: str
+    start_line: int
+    end_line: int
+    signature: str
+    comment: str
+    implementation: str
+    tests: tuple[str, ...]
+    mutants: tuple[Mutant, ...] = ()
+    reference: str | None = None
+    excluded_tests: tuple[str, ...] = ()
+    complexity: int = 0
+    line_coverage: float = 0.0
+    test_seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def repository(self) -> str:
+        """What intervals are clustered by."""
+        return self.source.name
+
+    @property
+    def lines(self) -> int:
+        """Lines of code, the comment included (as published)."""
+        return self.end_line - self.start_line + 1
+
+    @property
+    def key(self) -> str:
+        return content_key(self)

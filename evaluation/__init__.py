@@ -1,0 +1,1 @@
+"""Workspaces, checkers by language, the judge, metrics."""

@@ -1,0 +1,108 @@
+"""The pool: hands units of work to workers, the longest task first, a task's units to the worker that has it open."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ensures.errors import EnsuresError, WorkerLost
+from evaluation.station import Station, Work
+
+RETRIES = 2
+
+
+class Slot(Protocol):
+    """One worker, wherever it runs. `run` raises WorkerLost for faults worth another try."""
+
+    async def run(self, work: Work) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+class LocalSlot:
+    """cluster=none: a station in this process, its work in a thread."""
+
+    def __init__(self, station: Station) -> None:
+        self.station = station
+
+    async def run(self, work: Work) -> Any:
+        return await asyncio.to_thread(self.station.run, work)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.station.close)
+
+
+class _Unit:
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.tries = 0
+        self.done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+
+class Pool:
+    """Work is lost with its worker and done again elsewhere, at most `RETRIES` times."""
+
+    def __init__(self, slots: Sequence[Slot]) -> None:
+        self.slots = list(slots)
+        self._pending: dict[str, list[_Unit]] = defaultdict(list)
+        self._open: dict[int, str] = {}
+        self._wake = asyncio.Condition()
+        self._runners = [asyncio.ensure_future(self._serve(index)) for index in range(len(self.slots))]
+
+    async def submit(self, work: Work) -> Any:
+        unit = _Unit(work)
+        async with self._wake:
+            self._pending[work.task.id].append(unit)
+            self._wake.notify_all()
+        return await unit.done
+
+    async def close(self) -> None:
+        for runner in self._runners:
+            runner.cancel()
+        await asyncio.gather(*self._runners, return_exceptions=True)
+        await asyncio.gather(*(slot.close() for slot in self.slots), return_exceptions=True)
+
+    async def _serve(self, index: int) -> None:
+        while True:
+            async with self._wake:
+                unit = self._next(index)
+                while unit is None:
+                    await self._wake.wait()
+                    unit = self._next(index)
+            if unit.done.done():
+                continue
+            try:
+                result = await self.slots[index].run(unit.work)
+            except WorkerLost as error:
+                unit.tries += 1
+                if unit.tries > RETRIES:
+                    self._finish(unit, error=error)
+                else:
+                    async with self._wake:
+                        self._pending[unit.work.task.id].append(unit)
+                        self._wake.notify_all()
+            except (EnsuresError, Exception) as error:
+                self._finish(unit, error=error)
+            else:
+                self._finish(unit, result)
+
+    def _finish(self, unit: _Unit, result: Any = None, error: Exception | None = None) -> None:
+        if unit.done.done():
+            return
+        if error is not None:
+            unit.done.set_exception(error)
+        else:
+            unit.done.set_result(result)
+
+    def _next(self, index: int) -> _Unit | None:
+        """A unit of the task that this worker has open; else of the costliest task that nobody has; else of any."""
+        waiting = {task: units for task, units in self._pending.items() if units}
+        if not waiting:
+            return None
+        mine = self._open.get(index)
+        if mine not in waiting:
+            taken = set(self._open.values())
+            free = {task: units for task, units in waiting.items() if task not in taken} or waiting
+            mine = max(free, key=lambda task: (sum(unit.work.cost for unit in free[task]), task))
+            self._open[index] = mine
+        return waiting[mine].pop(0)

@@ -1,0 +1,256 @@
+"""The supervisor: init of the sandbox. It runs no foreign code, and it alone talks to the outside.
+
+Requests come on standard input, answers go to standard output, both as messages of `wire`. The first request is the
+configuration; each further one an execution. An execution's report is believed only where it is whole and well formed.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import sys
+import time
+
+from . import warm, wire
+
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 4, 36, 1
+
+
+class Lost(Exception):
+    """A warm process is gone or answers nonsense."""
+
+
+class Supervisor:
+    def __init__(self, config):
+        self.config = config
+        self.scratch = config["scratch"]
+        self.one = self.two = None  # sockets of the two warm levels
+        self.pids = set()
+        self.exact = False
+        self.facts = {}
+
+    # Warm processes
+
+    def start(self):
+        self.stop()
+        mine, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            mine.close()
+            os.setsid()
+            try:
+                warm.serve(theirs, self.config)
+            finally:
+                os._exit(0)
+        theirs.close()
+        self.one = mine
+        self.pids = {pid}
+        self.expect(self.one, 60)
+        mine, theirs = socket.socketpair()
+        warm.send_with_fds(self.one, {"do": "collect"}, [theirs.fileno()])
+        theirs.close()
+        self.two = mine
+        self.pids.add(self.expect(self.one, 60)["pid"])
+        self.facts = self.expect(self.two, self.config["collect_seconds"])
+        self.exact = bool(self.facts.get("exact"))
+        return self.facts
+
+    def stop(self):
+        for channel in (self.one, self.two):
+            if channel is not None:
+                channel.close()
+        self.one = self.two = None
+        self.pids = set()
+        self.sweep()
+
+    def expect(self, channel, seconds):
+        """The next message of a warm process."""
+        if not wire.wait([channel.fileno()], time.monotonic() + seconds):
+            raise Lost("no answer in %d s" % seconds)
+        message = wire.receive(channel.fileno())
+        if message is None:
+            raise Lost("a warm process ended")
+        return message
+
+    # Executions
+
+    def execute(self, command):
+        fresh = command.pop("fresh", False) or not self.exact
+        answer = self.once(command, fresh)
+        if any(event.get("e") == "not_exact" for event in answer["events"]) and not fresh:
+            answer = self.once(command, True)
+            fresh = True
+        answer["fresh"] = fresh
+        return answer
+
+    def once(self, command, fresh):
+        command = dict(command, do="execute", scratch=os.path.join(self.scratch, "x"))
+        seconds = command.pop("seconds")
+        channel = self.one if fresh else self.two
+        out, into = os.pipe()
+        started = time.monotonic()
+        deadline = started + seconds
+        try:
+            try:
+                warm.send_with_fds(channel, command, [into])
+            finally:
+                os.close(into)
+            return self.follow(channel, out, started, deadline)
+        finally:
+            os.close(out)
+            self.sweep()
+            self.clean()
+
+    def follow(self, channel, out, started, deadline):
+        reader = wire.Reader(out, 64 << 20)
+        events, ending = [], "finished"
+        pid = self.expect(channel, 30)["pid"]
+        status = None
+        while status is None:
+            watched = [channel.fileno()] if reader.ended else [channel.fileno(), out]
+            ready = wire.wait(watched, deadline)
+            if out in ready:
+                events += reader.take()
+                if reader.malformed:
+                    ending = "tampered"
+                    self.end(pid)
+            if channel.fileno() in ready:
+                status = self.expect(channel, 30)
+            elif not ready and ending == "finished":
+                ending = "timeout"
+                self.end(pid)
+                deadline = time.monotonic() + 30
+            elif not ready:
+                raise Lost("an execution can't be ended")
+        events += reader.take()
+        if ending == "finished":
+            ends = [position for position, event in enumerate(events) if event.get("e") == "end"]
+            if reader.torn() or len(ends) > 1 or (ends and ends[0] != len(events) - 1):
+                ending = "tampered"
+            elif not ends and not any(event.get("e") in ("not_exact", "fault") for event in events):
+                ending = "crashed"
+        return {
+            "ending": ending,
+            "events": events,
+            "status": status["status"],
+            "cpu": status["cpu"],
+            "peak_kb": status["peak_kb"],
+            "seconds": time.monotonic() - started,
+        }
+
+    def end(self, pid):
+        """Ends the execution and everything that it started, also in other sessions."""
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except OSError:
+            pass
+        self.sweep(spare_parent=True)
+
+    def sweep(self, spare_parent=False):
+        """Kills every process below the supervisor that is not a warm one, and reaps what is its own child."""
+        for _ in range(200):
+            victims = [pid for pid in self.below() if pid not in self.pids]
+            for pid in victims:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            while True:
+                try:
+                    done, _ = os.waitpid(-1, os.WNOHANG)
+                except OSError:
+                    break
+                if done == 0:
+                    break
+            if not victims or spare_parent:
+                return
+            time.sleep(0.002)
+
+    def below(self):
+        """Every process of the namespace, or where init is not ours every descendant; zombies left out."""
+        parents = {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    with open("/proc/%s/stat" % entry) as file:
+                        fields = file.read().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                if fields[0] != "Z":
+                    parents[int(entry)] = int(fields[1])
+        me = os.getpid()
+        if me == 1:
+            return [pid for pid in parents if pid != 1]
+        found, frontier = [], {me}
+        while frontier:
+            frontier = {pid for pid, parent in parents.items() if parent in frontier}
+            found += frontier
+        return found
+
+    def clean(self):
+        for entry in os.listdir(self.scratch):
+            path = os.path.join(self.scratch, entry)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                try:
+                    os.unlink(path)
+                except OSError:
+                    pass
+
+
+def main():
+    requests, answers = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    for fd in (requests, answers):
+        os.set_inheritable(fd, False)
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    config = wire.receive(requests)
+    if config is None:
+        return
+    warm.limit(config)
+    os.chdir(config["root"])
+    sys.path[:0] = config["paths"]
+    supervisor = Supervisor(config)
+    requests_of_children(requests, answers)
+    while True:
+        request = wire.receive(requests)
+        if request is None:
+            break
+        wire.send(answers, answer(supervisor, request))
+    supervisor.stop()
+
+
+def requests_of_children(requests, answers):
+    """Forked children must not hold the channel to the outside."""
+
+    held = [requests, answers]
+
+    def forget():
+        while held:  # once: a grandchild may have the same numbers for something of its own
+            try:
+                os.close(held.pop())
+            except OSError:
+                pass
+
+    os.register_at_fork(after_in_child=forget)
+
+
+def answer(supervisor, request):
+    try:
+        if request["do"] == "start":
+            supervisor.config.update(request.get("config", {}))
+            return dict(supervisor.start(), ok=True)
+        return dict(supervisor.execute(request), ok=True)
+    except Lost as error:
+        supervisor.stop()
+        return {"ok": False, "lost": True, "message": str(error)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+"""The flat pass: all candidates' snapshots, the body once, all candidates' conditions, under one guard.
+
+It is icontract that is measured: decorators are icontract's own objects, applied in their own order to the subject's
+body, and its own functions resolve arguments, capture snapshots, select what a condition gets, and negate. What this
+module adds is that a violation is recorded for its candidate alone. With `raising` (one candidate, an execution of its
+own) nothing is softened: what icontract would raise is raised.
+"""
+
+import contextvars
+import inspect
+import linecache
+import sys
+import zlib
+
+from . import frames
+
+DECIDED, OPEN = True, False
+
+
+class Candidate:
+    """One candidate's clauses and what was seen of them, for each of its views."""
+
+    def __init__(self, index, spec):
+        self.index = index
+        self.preamble = spec["preamble"]
+        self.text = spec["text"]
+        self.salt = spec.get("salt", "")
+        self.views = spec.get("views", ["all"])
+        self.decided = [OPEN] * len(self.views)
+        self.raised = [OPEN] * len(self.views)
+        self.broken = False
+        self.suspended = False
+
+    def view_of(self, test, number):
+        """Index of the view that this call counts for; None where it counts for none."""
+        part = "all"
+        if self.salt:
+            part = "seen" if zlib.crc32(("%s:%s:%d" % (self.salt, test, number)).encode()) & 1 else "unseen"
+        return self.views.index(part) if part in self.views else None
+
+
+class Site:
+    """One function object made from the subject's definition, with each candidate's contracts on its body."""
+
+    def __init__(self, body, contracts):
+        import icontract._checkers as checkers
+
+        self.body = body
+        self.contracts = contracts  # candidate index -> (snapshots, postconditions)
+        signature = inspect.signature(body)
+        self.names = list(signature.parameters)
+        self.defaults = checkers.resolve_kwdefaults(signature)
+
+
+class Flat:
+    def __init__(self, candidates, report, raising=False, every_call=False, messages=True):
+        self.candidates = [Candidate(index, spec) for index, spec in enumerate(candidates)]
+        self.report = report
+        self.raising = raising
+        self.every_call = every_call
+        self.messages = messages
+        self.test, self.test_code, self.number = "", None, 0
+        self.calls = 0
+        self.body_raised = 0
+        self.violations = []  # exceptions that were really raised
+        self.iterators = False
+        self.observer = None
+        self._guard = contextvars.ContextVar("ensures_guard", default=None)
+
+    # Around a test
+
+    def begin(self, test, code):
+        self.test, self.test_code, self.number = test, code, 0
+        for candidate in self.candidates:
+            candidate.suspended = False
+
+    def all_decided(self):
+        return bool(self.candidates) and not self.every_call and all(
+            candidate.broken or all(candidate.decided) for candidate in self.candidates
+        )
+
+    # Around a call
+
+    def site(self, body):
+        contracts = {}
+        for candidate in self.candidates:
+            if not candidate.broken:
+                try:
+                    contracts[candidate.index] = self._contracts(candidate, body)
+                except BaseException as error:
+                    candidate.broken = True
+                    kind = "syntax_error" if isinstance(error, SyntaxError) else "compile_error"
+                    self.report({"e": "broken", "c": candidate.index, "reason": kind, "message": _say(error)})
+        return Site(body, contracts)
+
+    def _contracts(self, candidate, body):
+        checker = decorated(candidate, body)
+        postconditions = getattr(checker, "__postconditions__", [])
+        if not postconditions:
+            raise ValueError("no postcondition is enabled")
+        return getattr(checker, "__postcondition_snapshots__", []), postconditions
+
+    def call(self, site, args, kwargs):
+        """What stands in the subject's place. icontract's rule: inside a call of the subject, the subject runs bare."""
+        active = self._guard.get()
+        if active is None:
+            active = set()
+            self._guard.set(active)
+        if id(site) in active:
+            return site.body(*args, **kwargs)
+        active.add(id(site))
+        try:
+            return self._checked(site, args, kwargs)
+        finally:
+            active.discard(id(site))
+
+    def _checked(self, site, args, kwargs):
+        import icontract._checkers as checkers
+
+        self.number += 1
+        self.calls += 1
+        test, number = self.test, self.number
+        live = []
+        for candidate in self.candidates:
+            if candidate.broken or candidate.suspended:
+                continue
+            view = candidate.view_of(test, number)
+            if view is not None and (self.every_call or not candidate.decided[view]):
+                live.append((candidate, view))
+        truths = {}
+        resolved = None
+        if live:
+            wrong = checkers._assert_no_invalid_kwargs(kwargs)
+            resolved = checkers.kwargs_from_call(site.names, site.defaults, args, kwargs)
+            wrong = wrong or checkers._assert_resolved_kwargs_valid([None], resolved)
+            if wrong is not None:
+                for candidate, view in live:
+                    self._raised(candidate, view, None, wrong, truths)
+                live = []
+            if not self.iterators and any(_is_iterator(value) for value in resolved.values()):
+                self.iterators = True
+        before = []
+        for candidate, view in live:
+            own = dict(resolved)
+            snapshots = site.contracts[candidate.index][0]
+            try:
+                if snapshots:
+                    own["OLD"] = checkers._capture_old(snapshots, own, site.body)
+            except BaseException as error:
+                self._raised(candidate, view, None, error, truths)
+            else:
+                before.append((candidate, view, own))
+        if self.observer is not None:
+            self.observer.before(site, args, kwargs)
+        try:
+            result = site.body(*args, **kwargs)
+        except BaseException:
+            self.body_raised += 1
+            if self.every_call:
+                self.report({"e": "call", "test": test, "n": number, "truths": None})
+            raise
+        if self.observer is not None:
+            self.observer.after(test, number, result)
+        if before and not self.iterators and _is_iterator(result):
+            self.iterators = True
+        for candidate, view, own in before:
+            own["result"] = result
+            self._conditions(checkers, site, candidate, view, own, truths)
+        if self.every_call:
+            text = "".join(truths.get(candidate.index, "-") for candidate in self.candidates)
+            self.report({"e": "call", "test": test, "n": number, "truths": text})
+        return result
+
+    def _conditions(self, checkers, site, candidate, view, resolved, truths):
+        postconditions = site.contracts[candidate.index][1]
+        for position, contract in enumerate(postconditions):
+            clause = len(postconditions) - 1 - position  # icontract evaluates from the bottom up
+            try:
+                check = contract.condition(**checkers.select_condition_kwargs(contract, resolved))
+                if inspect.iscoroutine(check) or inspect.iscoroutinefunction(contract.condition):
+                    raise ValueError("Unexpected coroutine (async) condition for a sync function")
+                false = checkers.not_check(check, contract)
+            except BaseException as error:
+                self._raised(candidate, view, clause, error, truths)
+                return
+            if false:
+                self._violated(checkers, candidate, view, clause, contract, resolved, truths)
+                return
+        truths[candidate.index] = "1"
+
+    def _violated(self, checkers, candidate, view, clause, contract, resolved, truths):
+        truths[candidate.index] = "0"
+        if self.every_call:
+            return
+        name = "ViolationError"
+        if contract.error is not None:
+            kind = contract.error if isinstance(contract.error, type) else type(contract.error)
+            name = kind.__name__
+        event = {"e": "violated", "c": candidate.index, "v": view, "clause": clause, "test": self.test}
+        first = not candidate.decided[view]
+        candidate.decided[view] = DECIDED
+        if not self.raising:
+            frame = sys._getframe(5)  # _conditions, _checked, call, the target, the redirected function
+            event["surfaced"] = True if frames.surely_surfaces(frame.f_back, self.test_code) else None
+            event["message"] = name + ":"
+            if self.messages:
+                event["message"] = self._message(checkers, contract, resolved, name)
+            self.report(event)
+            return
+        try:
+            error = checkers._create_violation_error(contract=contract, resolved_kwargs=resolved)
+        except BaseException as failure:
+            error = failure
+        self.violations.append(error)
+        if first:
+            event["message"] = _say(error)
+            self.report(event)
+        raise error
+
+    def _message(self, checkers, contract, resolved, name):
+        try:
+            return _say(checkers._create_violation_error(contract=contract, resolved_kwargs=resolved))
+        except RuntimeError as error:
+            return _say(error)
+        except BaseException as error:
+            return "%s: (its message could not be built: %s)" % (name, _say(error))
+
+    def _raised(self, candidate, view, clause, error, truths):
+        truths[candidate.index] = "x"
+        if not self.every_call:
+            if not candidate.raised[view]:
+                candidate.raised[view] = True
+                event = {"e": "raised", "c": candidate.index, "v": view, "clause": clause, "message": _say(error)}
+                self.report(event)
+            candidate.suspended = True
+        if self.raising:
+            raise error
+
+    # The function object
+
+    def instrument(self, function, code=None):
+        """Puts this pass around the function object; its body runs `code` where that is given."""
+        from . import subject
+
+        body = subject.clone(function, code or function.__code__)
+        site = self.site(body)
+        subject.redirect(function, lambda args, kwargs: self.call(site, args, kwargs))
+        function.__wrapped__ = body
+        return function
+
+
+def decorated(candidate, body):
+    """icontract's checker around `body`, made by running the candidate's decorators in the subject's own scope."""
+    namespace = body.__globals__
+    classes = [part for part in body.__qualname__.split(".")[:-1] if part != "<locals>"]
+    if "<locals>" in body.__qualname__.split("."):
+        classes = []
+    lines = []
+    for depth, name in enumerate(classes):
+        lines.append("    " * depth + "class %s:" % name)
+    indent = "    " * len(classes)
+    holder = {}
+
+    def take(_):
+        return body
+
+    def keep(checker):
+        holder["checker"] = checker
+        return checker
+
+    lines += [indent + line for line in candidate.preamble]
+    lines.append(indent + "@__ensures_keep__")
+    lines += [indent + line if line else line for line in _reindent(candidate.text)]
+    lines.append(indent + "@__ensures_take__")
+    lines.append(indent + "def __ensures_candidate__(): pass")
+    text = "\n".join(lines) + "\n"
+    filename = "<ensures candidate %d>" % candidate.index
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    code = compile(text, filename, "exec", dont_inherit=True)
+    import icontract
+
+    added = {"__ensures_keep__": keep, "__ensures_take__": take}
+    if "icontract" not in namespace:
+        namespace["icontract"] = icontract
+    shadowed = {name: namespace[name] for name in classes[:1] if name in namespace}
+    namespace.update(added)
+    try:
+        exec(code, namespace)
+    finally:
+        for name in list(added) + ["__ensures_candidate__"] + classes[:1]:
+            namespace.pop(name, None)
+        namespace.update(shadowed)
+    return holder["checker"]
+
+
+def _reindent(text):
+    """The decorators' lines. Strings over several lines are safe: they are only ever moved as a whole by exec'ing at the
+    method's own depth, so a first line's indentation is taken off all lines."""
+    lines = text.splitlines()
+    margin = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    return [line[margin:] if line[:margin].strip() == "" else line for line in lines]
+
+
+def _is_iterator(value):
+    return hasattr(type(value), "__next__")
+
+
+def _say(error):
+    try:
+        text = "%s: %s" % (type(error).__name__, error)
+    except BaseException:
+        text = type(error).__name__
+    return text[:2000]

@@ -1,0 +1,328 @@
+"""The warm processes, and what an execution does with the tests.
+
+Two of them: one that has imported what is not the project's own (an execution that needs a fresh import is forked from
+it), and below it one that has collected the covering tests as well (all others are forked from that).
+"""
+
+import array
+import builtins
+import os
+import resource
+import socket
+import sys
+import time
+import warnings
+
+from . import flat, observe, subject, wire
+from .frames import test_code_of
+
+
+def serve(channel, config):
+    """Level one. Commands: `collect` forks level two; `execute` forks an execution with a fresh import."""
+    for name in config.get("preload", ()):
+        try:
+            __import__(name)
+        except BaseException:
+            pass
+    import icontract._checkers  # noqa: F401
+    import icontract._represent  # noqa: F401
+    import pytest  # noqa: F401
+
+    wire.send(channel.fileno(), {"ready": True})
+    while True:
+        command, fds = receive(channel)
+        if command is None:
+            return
+        if command["do"] == "collect":
+            pid = os.fork()
+            if pid == 0:
+                channel.close()
+                below = socket.socket(fileno=fds[0])
+                collect_and_serve(below, config)
+                os._exit(0)
+            close(fds)
+            wire.send(channel.fileno(), {"pid": pid})
+        elif command["do"] == "execute":
+            fork_execution(channel, command, fds, lambda: execute_fresh(command, fds[0], config))
+
+
+def collect_and_serve(channel, config):
+    """Level two: collects in this process, then forks for every execution from inside the test session."""
+    path, name, line = config["path"], config["name"], config["line"]
+    called = []
+
+    def watch(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_firstlineno == line and code.co_name == name and code.co_filename == path:
+            called.append(True)
+
+    def loop(session):
+        sys.setprofile(None)
+        found = subject.functions_at(path, name, line)
+        exact = len(found) == 1 and not called
+        loaded = sorted(
+            name
+            for name, module in list(sys.modules.items())
+            if "." not in name and _foreign(module, config["root"])
+        )
+        wire.send(
+            channel.fileno(),
+            {
+                "ready": True,
+                "tests": [item.nodeid for item in session.items],
+                "missing": plugin.missing,
+                "exact": exact,
+                "preload": loaded,
+            },
+        )
+        while True:
+            command, fds = receive(channel)
+            if command is None:
+                os._exit(0)
+            fork_execution(
+                channel, command, fds, lambda: execute_here(command, fds[0], session, plugin, found[0], config)
+            )
+
+    plugin = Plugin(config, loop)
+    sys.setprofile(watch)
+    status = run_pytest(config, plugin)
+    wire.send(
+        channel.fileno(), {"ready": False, "status": int(status), "errors": plugin.errors[:5], "missing": plugin.missing}
+    )
+    os._exit(0)
+
+
+def _foreign(module, root):
+    path = getattr(module, "__file__", None)
+    return bool(path) and not path.startswith(root + os.sep)
+
+
+def receive(channel):
+    """A command, with the descriptors that came along with it."""
+    head, fds, _, _ = socket.recv_fds(channel, 1, 4)
+    if not head:
+        return None, []
+    return wire.receive(channel.fileno()), list(fds)
+
+
+def close(fds):
+    for fd in fds:
+        os.close(fd)
+
+
+def fork_execution(channel, command, fds, work):
+    """Forks; the child works and never returns, the parent waits for it and says how it ended."""
+    pid = os.fork()
+    if pid == 0:
+        code = 70
+        try:
+            channel.close()
+            os.setsid()
+            work()
+            code = 0
+        except BaseException:
+            import traceback
+
+            try:
+                wire.send(fds[0], {"e": "fault", "message": traceback.format_exc()[-4000:]})
+            except BaseException:
+                pass
+        finally:
+            os._exit(code)
+    close(fds)
+    wire.send(channel.fileno(), {"pid": pid})
+    _, status, usage = os.wait4(pid, 0)
+    wire.send(channel.fileno(), {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "peak_kb": usage.ru_maxrss})
+
+
+# In the execution
+
+
+def start_flat(command, report):
+    return flat.Flat(
+        command.get("candidates", []),
+        report,
+        raising=command.get("raising", False),
+        every_call=command.get("every_call", False),
+        messages=command.get("messages", True),
+    )
+
+
+def reporter(fd):
+    def report(event):
+        wire.send(fd, event)
+
+    return report
+
+
+def enter_scratch(command):
+    os.makedirs(command["scratch"], exist_ok=True)
+    os.environ["TMPDIR"] = os.environ["HOME"] = command["scratch"]
+    import tempfile
+
+    tempfile.tempdir = None
+    import random
+
+    random.seed(command.get("seed", 0))
+
+
+def execute_here(command, fd, session, plugin, function, config):
+    enter_scratch(command)
+    report = reporter(fd)
+    try:
+        code = None
+        if command.get("text") is not None:
+            code = subject.body_code(command["text"], config["path"], config["name"], config["line"])
+        plugin.flat = start_flat(command, report)
+        if command.get("observe"):
+            plugin.flat.observer = observe.Observer(report)
+        plugin.flat.instrument(function, code)
+    except subject.NotExact as reason:
+        report({"e": "not_exact", "message": str(reason)})
+        return
+    run_items(session, plugin, report, command)
+
+
+def execute_fresh(command, fd, config):
+    enter_scratch(command)
+    report = reporter(fd)
+    running = start_flat(command, report)
+    if command.get("observe"):
+        running.observer = observe.Observer(report)
+
+    def hook(function):
+        if not hasattr(function, "__code__"):
+            report({"e": "fault", "message": "the innermost decorator got no function"})
+            return function
+        return running.instrument(function)
+
+    setattr(builtins, subject.HOOK_NAME, hook)
+    with open(config["path"], encoding="utf-8") as file:
+        text = command["text"] if command.get("text") is not None else file.read()
+    loader = subject.Loader(config["path"], text, config["name"], config["line"])
+    loader.install()
+    plugin = Plugin(config, lambda session: run_items(session, plugin, report, command))
+    plugin.flat = running
+    status = run_pytest(config, plugin)
+    if not plugin.ran:
+        report({"e": "collection_failed", "errors": plugin.errors[:5], "status": int(status)})
+        end(plugin, report, ["collection"])
+
+
+def run_items(session, plugin, report, command):
+    plugin.ran = True
+    plugin.report = report
+    failed = []
+    items = session.items
+    for position, item in enumerate(items):
+        following = items[position + 1] if position + 1 < len(items) else None
+        plugin.flat.begin(item.nodeid, test_code_of(item))
+        plugin.outcome, plugin.reported = "passed", False
+        started = time.perf_counter()
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if plugin.outcome == "failed":
+            failed.append(item.nodeid)
+        if command.get("tests"):
+            spent = time.perf_counter() - started
+            report({"e": "test", "id": item.nodeid, "outcome": plugin.outcome, "seconds": spent})
+        if plugin.flat.all_decided() and not command.get("whole"):
+            report({"e": "stopped"})
+            break
+    end(plugin, report, failed)
+
+
+def end(plugin, report, failed):
+    running = plugin.flat
+    for surfaced in plugin.surfaced:
+        report({"e": "surfaced", "test": surfaced})
+    report(
+        {
+            "e": "end",
+            "failed": failed[:50],
+            "calls": running.calls,
+            "body_raised": running.body_raised,
+            "iterators": running.iterators,
+            "memory": plugin.memory,
+        }
+    )
+
+
+class Plugin:
+    """Our side of the test session: takes only the covering tests, takes over the loop, keeps what was reported."""
+
+    def __init__(self, config, loop):
+        self.wanted = config["tests"]
+        self.loop = loop
+        self.flat = None
+        self.ran = False
+        self.errors, self.missing, self.surfaced = [], [], []
+        self.outcome = "passed"
+        self.memory = False
+
+    def pytest_collection_modifyitems(self, session, config, items):
+        wanted, found = set(self.wanted), set()
+        kept = []
+        for item in items:
+            base = item.nodeid.split("[", 1)[0]
+            name = item.nodeid if item.nodeid in wanted else base if base in wanted else None
+            if name is not None:
+                found.add(name)
+                kept.append(item)
+        items[:] = kept
+        self.missing = [name for name in self.wanted if name not in found]
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.errors.append("%s: %s" % (report.nodeid, str(report.longrepr)[-1500:]))
+
+    def pytest_runtestloop(self, session):
+        if session.testsfailed and not session.items:
+            return True
+        self.loop(session)
+        return True
+
+    def pytest_runtest_makereport(self, item, call):
+        if call.excinfo is not None:
+            error, seen = call.excinfo.value, set()
+            if isinstance(error, MemoryError):
+                self.memory = True
+            while error is not None and id(error) not in seen:
+                seen.add(id(error))
+                if any(error is violation for violation in self.flat.violations):
+                    self.surfaced.append(item.nodeid)
+                error = error.__cause__ or error.__context__
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.outcome = "failed"
+
+
+def run_pytest(config, plugin):
+    import pytest
+
+    files = sorted({test.split("::", 1)[0] for test in config["tests"]})
+    args = ["-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--capture=sys", "--continue-on-collection-errors"]
+    args += ["-o", "addopts=", "--rootdir", config["root"], *config["pytest_args"], *files]
+    with warnings.catch_warnings():
+        return pytest.main(args, plugins=[plugin])
+
+
+def limit(config):
+    """Limits that this process and all below it keep."""
+    for what, value in (
+        (resource.RLIMIT_AS, config["memory_mb"] << 20),
+        (resource.RLIMIT_FSIZE, config["file_mb"] << 20),
+        (resource.RLIMIT_NOFILE, config["open_files"]),
+        (resource.RLIMIT_NPROC, config["processes"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(what, (value, value))
+
+
+def send_with_fds(channel, message, fds):
+    """The command's first byte carries the descriptors."""
+    channel.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else [])
+    wire.send(channel.fileno(), message)

@@ -1,0 +1,277 @@
+"""The icontract checker: verdicts for postcondition sets in Python, many candidates to an execution.
+
+Candidates that the static gate passes share one execution of a subject, in which nothing is raised; each of the others
+runs alone under icontract's real behaviour. What sharing can't tell exactly is repeated alone: an execution that ended
+abnormally, one in which an iterator passed by, an original whose tests said something else than without candidates, and
+a violation that somebody on the stack might have swallowed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from containers.sandbox import Limits, Sandbox
+from ensures.errors import PreparationFailed, WorkerLost
+from ensures.keys import content_key
+from ensures.subject import Kind, Subject, original
+from ensures.task import Task
+from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
+from ensures.view import View
+from evaluation.checker import Plain, Session, Submission
+from evaluation.python import definition
+from evaluation.python.purity import plainly_pure
+from evaluation.python.worker import Definition, Worker, harness_version
+from evaluation.workspace import Workspace, module_text, with_implementation
+
+RULES = "1"  # raised when what this module decides changes
+
+
+@dataclass
+class IcontractConfig:
+    name: str = "icontract"
+    memory_mb: int = 4096
+    file_mb: int = 64
+    processes: int = 256
+
+
+@dataclass(frozen=True)
+class IcontractChecker:
+    """`seconds` limits one whole execution of a subject's covering tests, as in the published runs."""
+
+    sandbox: Sandbox
+    limits: Limits = field(default_factory=Limits)
+    seconds: float = 30.0
+    name: str = "icontract"
+
+    @property
+    def version(self) -> str:
+        return content_key(self.name, RULES, harness_version(), self.limits, self.seconds)
+
+    def prepare(self, task: Task, workspace: Workspace) -> "IcontractSession":
+        return IcontractSession(self, task, workspace)
+
+
+class IcontractSession(Session):
+    """Owns the worker of one task. A lost worker is started again once for each request; then the fault is passed on."""
+
+    def __init__(self, checker: IcontractChecker, task: Task, workspace: Workspace) -> None:
+        self.checker, self.task, self.workspace = checker, task, workspace
+        self.text = module_text(workspace, task)
+        found = definition.first_line(task)
+        self.definition = Definition(workspace.root / task.file, task.qualname.rpartition(".")[2], found)
+        self.tests = tuple(test for test in task.tests if test not in task.excluded_tests)
+        self.excluded: tuple[str, ...] = ()
+        self.executions = 0
+        self.worker: Worker | None = None
+        self._start()
+        self.baseline = self._baseline()
+
+    # Life
+
+    def _start(self) -> None:
+        self.close()
+        self.worker = Worker(
+            self.checker.sandbox, self.workspace, self.task, self.definition, self.tests, self.checker.limits
+        )
+        facts = self._collect()
+        preload = facts.get("preload")
+        if preload and not facts.get("exact"):
+            # fresh imports are forked from the first level: let it have what does not belong to the project
+            self._collect(preload=preload)
+
+    def _collect(self, **config: Any) -> dict[str, Any]:
+        assert self.worker is not None
+        facts = self.worker.request({"do": "start", "config": config}, 300)
+        if not facts.get("ready"):
+            raise PreparationFailed(f"{self.task.id}: the covering tests can't be collected: {_short(facts)}")
+        if facts["missing"]:
+            raise PreparationFailed(f"{self.task.id}: covering tests not found: {', '.join(facts['missing'][:3])}")
+        return facts
+
+    def _baseline(self) -> Plain:
+        """The tests on the plain original. Those that do not pass are excluded and named, and the rest run again."""
+        baseline = self.plain(original(self.task))
+        if baseline.failed:
+            self.excluded = baseline.failed
+            kept = [test for test, outcome in baseline.outcomes.items() if outcome != "failed"]
+            if not kept:
+                raise PreparationFailed(f"{self.task.id}: none of its {len(self.tests)} covering tests passes here")
+            self.tests = tuple(kept)
+            self._collect(tests=kept)
+            baseline = self.plain(original(self.task))
+        if baseline.ending is not Ending.PASSED:
+            raise PreparationFailed(f"{self.task.id}: its tests do not pass on the original here ({baseline.ending})")
+        if not baseline.calls:
+            raise PreparationFailed(f"{self.task.id}: none of its covering tests calls the method")
+        return baseline
+
+    def close(self) -> None:
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+    # Requests
+
+    def _execute(self, subject: Subject, **command: Any) -> dict[str, Any]:
+        text = None
+        if subject.kind is not Kind.ORIGINAL:
+            text = with_implementation(self.text, self.task, subject.payload)
+        self.executions += 1
+        request = {"do": "execute", "text": text, "seconds": self.checker.seconds, **command}
+        for last in (False, True):
+            try:
+                if self.worker is None:
+                    self._start()
+                assert self.worker is not None
+                answer = self.worker.request(request, self.checker.seconds + 60)
+                _raise_fault(answer)
+                return answer
+            except WorkerLost:
+                self.close()
+                if last:
+                    raise
+        raise AssertionError("unreachable")
+
+    def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
+        """The subject's tests without candidates; `seconds` is a shorter limit than the checker's."""
+        limit = {} if seconds is None else {"seconds": min(seconds, self.checker.seconds)}
+        answer = self._execute(subject, tests=True, whole=True, **limit)
+        end = _last(answer, "end")
+        tests = {event["id"]: event["outcome"] for event in answer["events"] if event["e"] == "test"}
+        return Plain(
+            _ending(answer),
+            tuple(end.get("failed", ())),
+            end.get("calls", 0),
+            end.get("body_raised", 0),
+            answer["seconds"],
+            tests,
+        )
+
+    def describe(self) -> list[dict[str, Any]]:
+        """One record a call of the original: what it was given, what it gave back, what it changed."""
+        answer = self._execute(original(self.task), observe=True, whole=True)
+        return [event for event in answer["events"] if event["e"] == "seen"]
+
+    def truths(self, clauses: Sequence[Submission]) -> list[tuple[str, int, str | None]]:
+        """For each call of the original (test, number, truths): a character a clause set, 1 held, 0 false, x raised."""
+        specs = [_spec(submission, submission.views) for submission in clauses]
+        answer = self._execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False)
+        return [(event["test"], event["n"], event["truths"]) for event in answer["events"] if event["e"] == "call"]
+
+    # Verdicts
+
+    def check(self, subject: Subject, submissions: Sequence[Submission]) -> list[tuple[Verdict, ...]]:
+        if definition.is_async(self.task):
+            verdict = Verdict(Outcome.ERROR, Reason.UNSUPPORTED, message="async methods are not supported")
+            return [(verdict,) * len(submission.views) for submission in submissions]
+        verdicts: list[tuple[Verdict, ...] | None] = [None] * len(submissions)
+        together = [index for index, submission in enumerate(submissions) if plainly_pure(submission.clauses)]
+        if together:
+            for index, shared in zip(
+                together, self._shared(subject, [submissions[index] for index in together]), strict=True
+            ):
+                verdicts[index] = shared
+        return [
+            verdict if verdict is not None else self._alone(subject, submission)
+            for verdict, submission in zip(verdicts, submissions, strict=True)
+        ]
+
+    def _shared(self, subject: Subject, submissions: Sequence[Submission]) -> list[tuple[Verdict, ...] | None]:
+        """Verdicts of one execution for all; None for those that it can't tell exactly."""
+        answer = self._execute(
+            subject,
+            candidates=[_spec(submission, submission.views) for submission in submissions],
+            messages=subject.kind is Kind.ORIGINAL,
+        )
+        end = _last(answer, "end")
+        ending = _ending(answer)
+        unsure = ending in (Ending.TIMEOUT, Ending.CRASHED, Ending.OUT_OF_MEMORY, Ending.TAMPERED)
+        unsure = unsure or (bool(end.get("iterators")) and len(submissions) > 1)
+        unsure = unsure or (subject.kind is Kind.ORIGINAL and ending is Ending.FAILED)
+        if unsure:
+            return [None] * len(submissions)
+        results: list[tuple[Verdict, ...] | None] = []
+        for index, submission in enumerate(submissions):
+            verdicts = _verdicts(answer, index, len(submission.views))
+            doubtful = any(v.reason is Reason.POSTCONDITION_VIOLATED and v.surfaced is None for v in verdicts)
+            results.append(None if doubtful else verdicts)
+        return results
+
+    def _alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
+        """An execution for each view, with icontract's real behaviour: what it would raise is raised."""
+        verdicts = []
+        for view in submission.views:
+            answer = self._execute(subject, candidates=[_spec(submission, (view,))], raising=True, whole=True)
+            verdicts += _verdicts(answer, 0, 1)
+        return tuple(verdicts)
+
+
+def _spec(submission: Submission, views: Sequence[View]) -> dict[str, Any]:
+    return {
+        "text": submission.clauses.text,
+        "preamble": list(submission.clauses.preamble),
+        "salt": views[0].salt,
+        "views": [view.part.value for view in views],
+    }
+
+
+def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, ...]:
+    """What the execution saw of candidate `index`, decided view by view."""
+    events = [event for event in answer["events"] if event.get("c") == index]
+    end = _last(answer, "end")
+    ending = _ending(answer)
+    swallowed = {event["test"] for event in answer["events"] if event["e"] == "surfaced"}
+    broken = next((event for event in events if event["e"] == "broken"), None)
+    if broken is not None:
+        verdict = Verdict(Outcome.ERROR, Reason(broken["reason"]), message=broken["message"])
+        return (verdict,) * views
+    verdicts = []
+    for view in range(views):
+        violated = next((e for e in events if e["e"] == "violated" and e["v"] == view), None)
+        raised = next((e for e in events if e["e"] == "raised" and e["v"] == view), None)
+        said = violated or raised or {}
+        surfaced = None
+        if violated is not None:
+            surfaced = violated["surfaced"] if "surfaced" in violated else bool(swallowed)
+        verdicts.append(
+            decide(
+                Observed(
+                    ending=ending,
+                    violated=violated is not None,
+                    raised=raised is not None,
+                    clause=said.get("clause"),
+                    message=said.get("message", ""),
+                    surfaced=surfaced,
+                    seconds=answer["seconds"],
+                    tests_failed=tuple(end.get("failed", ())),
+                )
+            )
+        )
+    return tuple(verdicts)
+
+
+def _ending(answer: dict[str, Any]) -> Ending:
+    if answer["ending"] != "finished":
+        return Ending(answer["ending"])
+    end = _last(answer, "end")
+    if end.get("failed"):
+        return Ending.OUT_OF_MEMORY if end.get("memory") else Ending.FAILED
+    if any(event["e"] == "stopped" for event in answer["events"]):
+        return Ending.STOPPED
+    return Ending.PASSED
+
+
+def _last(answer: dict[str, Any], kind: str) -> dict[str, Any]:
+    return next((event for event in reversed(answer["events"]) if event.get("e") == kind), {})
+
+
+def _raise_fault(answer: dict[str, Any]) -> None:
+    """A fault of the harness itself is ours: never a verdict."""
+    fault = _last(answer, "fault")
+    if fault:
+        raise WorkerLost(f"the harness failed: {fault['message']}")
+
+
+def _short(facts: dict[str, Any]) -> str:
+    errors = facts.get("errors") or [f"pytest ended with status {facts.get('status')}"]
+    return " ".join(str(errors[0]).split())[-300:]

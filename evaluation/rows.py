@@ -1,0 +1,118 @@
+"""The run folder's rows: Parquet shards, written to a temporary name and renamed, never changed afterwards.
+
+A process may be killed at any moment: what was renamed is whole, what was not is ignored. A shard that can't be read (a
+disk that lied, a copy cut off) is set aside under the name *.broken, and its rows are made again.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ensures.errors import InputError
+
+COMPLETIONS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("task_id", pa.string()),
+        ("model", pa.string()),
+        ("setting", pa.string()),
+        ("sample", pa.int32()),
+        ("seed", pa.int64()),
+        ("prompt_hash", pa.string()),
+        ("text", pa.string()),
+        ("finish_reason", pa.string()),
+        ("prompt_tokens", pa.int32()),
+        ("completion_tokens", pa.int32()),
+        ("halved", pa.bool_()),
+        ("seconds", pa.float64()),
+    ]
+)
+PROMPTS = pa.schema([("key", pa.string()), ("task_id", pa.string()), ("setting", pa.string()), ("text", pa.string())])
+VERDICTS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("task_id", pa.string()),
+        ("repository", pa.string()),
+        ("language", pa.string()),
+        ("candidate_id", pa.string()),
+        ("model", pa.string()),
+        ("setting", pa.string()),
+        ("sample", pa.int32()),
+        ("view", pa.string()),
+        ("subject", pa.string()),
+        ("kind", pa.string()),
+        ("outcome", pa.int8()),
+        ("reason", pa.string()),
+        ("surfaced", pa.bool_()),
+        ("status", pa.string()),  # what the published runs would have said
+        ("ending", pa.string()),
+        ("clause", pa.int32()),
+        ("message", pa.string()),
+        ("seconds", pa.float64()),
+    ]
+)
+
+
+class Shards:
+    """An append-only table of one schema, each row with a `key`. Rows wait in memory for at most `patience` seconds."""
+
+    def __init__(self, folder: Path, schema: pa.Schema, patience: float = 2.0) -> None:
+        self.folder, self.schema, self.patience = folder, schema, patience
+        self.broken: list[Path] = []
+        self._waiting: list[dict[str, Any]] = []
+        self._since = time.monotonic()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the run folder {folder} can't be written: {error.strerror}; choose another with out=") from error
+        for leftover in folder.glob("*.tmp"):
+            leftover.unlink(missing_ok=True)
+
+    def append(self, rows: Sequence[dict[str, Any]]) -> None:
+        if not self._waiting:
+            self._since = time.monotonic()
+        self._waiting += rows
+        if time.monotonic() - self._since >= self.patience:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
+        temporary = self.folder / f"{name}.tmp"
+        try:
+            pq.write_table(pa.Table.from_pylist(self._waiting, schema=self.schema), temporary, compression="zstd")
+            os.replace(temporary, self.folder / f"{name}.parquet")
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise InputError(f"{self.folder} can't be written: {error.strerror or error}; make room and run again") from error
+        self._waiting = []
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """One table a shard; unreadable shards are set aside."""
+        self.flush()
+        for path in sorted(self.folder.glob("*.parquet")):
+            try:
+                table = pq.read_table(path, columns=columns)
+            except (OSError, pa.ArrowException, ValueError):
+                aside = path.with_suffix(".broken")
+                path.rename(aside)
+                self.broken.append(aside)
+                continue
+            yield table
+
+    def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Every row once, in the order of writing."""
+        seen: set[str] = set()
+        wanted = None if columns is None else list(dict.fromkeys(["key", *columns]))
+        for table in self.batches(wanted):
+            for row in table.to_pylist():
+                if row["key"] not in seen:
+                    seen.add(row["key"])
+                    yield row

@@ -1,0 +1,156 @@
+"""The icontract dialect: from a completion's text to clauses.
+
+`published` does as the published runs did: after any thinking, the fenced block (the last, where there are several), or the
+whole text where there is no fence, is taken as decorator lines. What each thing in it comes to:
+
+- decorators over several lines, comments between them, blank lines: kept as they are;
+- import lines before the first decorator: kept, in front of it (aliases of icontract are understood);
+- `ensure` without an import of it: kept, and a compile error when it is applied, as it would be there;
+- a function, class or other statement: malformed; prose inside the block: a syntax error;
+- `require`, `invariant` or any other decorator: unsupported; no `ensure` at all: malformed.
+
+`lenient` takes ensure and snapshot decorators from anywhere in the text where `published` finds nothing usable.
+"""
+
+import ast
+import enum
+import re
+import textwrap
+
+import libcst as cst
+
+from ensures.candidate import Artifact, Clauses, Malformed
+from ensures.verdict import Reason
+
+RESCUED = "rescued"
+
+
+class Parsing(enum.StrEnum):
+    PUBLISHED = "published"
+    LENIENT = "lenient"
+
+
+_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPEN_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
+_START = re.compile(r"\s*@\s*(?:\w+\s*\.\s*)?(?:ensure|snapshot)\b")
+_TARGET = "\ndef ensures_target():\n    pass\n"
+
+
+def parse(text: str, parsing: Parsing = Parsing.PUBLISHED) -> Artifact:
+    """Never raises: what can't be parsed is a candidate with a reason."""
+    artifact = _published(text)
+    if parsing is Parsing.LENIENT and isinstance(artifact, Malformed):
+        rescued = _anywhere(text)
+        if rescued is not None:
+            return rescued
+    return artifact
+
+
+def block(text: str) -> str:
+    """The part of a completion that is taken for decorator lines."""
+    answer = text.rpartition("</think>")[2]
+    fenced = _FENCE.findall(answer)
+    if fenced:
+        return textwrap.dedent(fenced[-1]).strip("\n")
+    opened = _OPEN_FENCE.search(answer)  # cut off by the length limit
+    return textwrap.dedent(opened.group(1) if opened else answer).strip("\n")
+
+
+def _published(text: str) -> Artifact:
+    source = block(text)
+    if not source.strip():
+        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
+    if "\0" in source:
+        return Malformed(Reason.SYNTAX_ERROR, "the completion holds a null byte")
+    try:
+        whole = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass  # decorator lines alone are no module: that is how it should be
+    else:
+        if any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for node in whole.body):
+            return Malformed(Reason.COMPILE_ERROR, "the completion holds a definition of its own")
+        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
+    try:
+        module = ast.parse(source + _TARGET)
+    except SyntaxError as error:
+        return Malformed(Reason.SYNTAX_ERROR, f"line {error.lineno}: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Malformed(Reason.SYNTAX_ERROR, f"{type(error).__name__}: {error}")
+    return _clauses(source, module)
+
+
+def _clauses(source: str, module: ast.Module) -> Artifact:
+    *before, target = module.body
+    lines = source.split("\n")
+    preamble = []
+    for node in before:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            what = "definition" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "statement"
+            return Malformed(Reason.COMPILE_ERROR, f"line {node.lineno}: the completion holds a {what} of its own")
+        preamble.append(ast.unparse(node))
+    assert isinstance(target, ast.FunctionDef)
+    if target.name != "ensures_target" or not target.decorator_list:
+        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
+    snapshots, ensures = [], []
+    for decorator in target.decorator_list:
+        name = _name(decorator, before)
+        text = "@" + (ast.get_source_segment(source, decorator) or "")
+        if name == "ensure":
+            ensures.append(text)
+        elif name == "snapshot":
+            snapshots.append(text)
+        else:
+            return Malformed(Reason.UNSUPPORTED, f"line {decorator.lineno}: the decorator {name} is no postcondition")
+    if not ensures:
+        return Malformed(Reason.COMPILE_ERROR, "the completion holds no ensure")
+    first = target.decorator_list[0].lineno - 1
+    text = "\n".join(lines[first:]).rstrip()
+    return Clauses(text, tuple(preamble), tuple(snapshots), tuple(ensures))
+
+
+def _name(decorator: ast.expr, imports: list[ast.stmt]) -> str:
+    """ensure, snapshot, or the decorator's text where it is something else."""
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    modules, names = {"icontract"}, {"ensure": "ensure", "snapshot": "snapshot"}
+    for node in imports:
+        for alias in getattr(node, "names", ()):
+            if isinstance(node, ast.Import) and alias.name == "icontract":
+                modules.add(alias.asname or alias.name)
+            if isinstance(node, ast.ImportFrom) and node.module == "icontract":
+                names[alias.asname or alias.name] = alias.name
+    if isinstance(function, ast.Name):
+        found = names.get(function.id, function.id)
+    elif isinstance(function, ast.Attribute) and ast.unparse(function.value) in modules:
+        found = function.attr
+    else:
+        found = ast.unparse(function)
+    return found if isinstance(decorator, ast.Call) else f"{found} without arguments"
+
+
+def _anywhere(text: str) -> Clauses | None:
+    """Every ensure and snapshot decorator that parses, in order."""
+    lines = text.rpartition("</think>")[2].split("\n")
+    found: list[str] = []
+    at = 0
+    while at < len(lines):
+        if not _START.match(lines[at]):
+            at += 1
+            continue
+        for end in range(at + 1, min(len(lines), at + 60) + 1):
+            piece = textwrap.dedent("\n".join(lines[at:end])).strip()
+            try:
+                cst.parse_expression(piece[1:].strip())
+                compile(piece + _TARGET, "<clause>", "exec", dont_inherit=True)
+            except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            found.append(piece)
+            at = end - 1
+            break
+        at += 1
+    ensures = tuple(piece for piece in found if re.match(r"@\s*(?:\w+\s*\.\s*)?ensure\b", piece))
+    snapshots = tuple(piece for piece in found if piece not in ensures)
+    if not ensures:
+        return None
+    named = "from icontract import ensure, snapshot"
+    preamble = (named,) if any(re.match(r"@\s*(ensure|snapshot)\b", piece) for piece in found) else ()
+    return Clauses("\n".join((*snapshots, *ensures)), preamble, snapshots, ensures, (RESCUED,))

@@ -1,0 +1,82 @@
+"""The engine seam: what turns a request into completions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ensures.candidate import Clauses
+from ensures.task import Setting, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an engine that reads prompts is sent: one user message, no system message (as published)."""
+
+    text: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`seed` derives from the request's key without the sample; sample i uses seed + i, so that k can grow."""
+
+    task: Task
+    setting: Setting
+    samples: Sequence[int]
+    seed: int
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """`halved`: made from one half of the calls (salt: the sample's seed), so that the other half scores it."""
+
+    sample: int
+    text: str
+    finish_reason: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    halved: bool = False
+
+
+class Engine(Protocol):
+    """`identity` holds all that its completions depend on beside the request: it is part of their keys.
+
+    `hostile` is True where a model wrote the text. `setting` is set for engines that read no prompt.
+    """
+
+    name: str
+    identity: Any
+    hostile: bool
+    setting: Setting | None
+
+    def covers(self, task: Task, setting: Setting) -> bool:
+        """False where the engine has nothing for this task: no reference, no recorded completion."""
+        ...
+
+    async def complete(self, request: Request) -> list[Completion]: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the original, as the harness describes values: before, after, and the result."""
+
+    test: str
+    number: int
+    before: dict[str, Any]
+    after: dict[str, Any]
+    result: dict[str, Any]
+    same: tuple[str, ...]  # parameters that are the very object returned
+
+
+class Observer(Protocol):
+    """Executions made available to engines, without their knowing how tests are run."""
+
+    async def calls(self, task: Task) -> list[Call]: ...
+
+    async def truths(self, task: Task, clauses: Sequence[Clauses]) -> list[tuple[str, int, str | None]]:
+        """For each call (test, number, truths): a character a clause set: 1 held, 0 false, x raised; None: the body raised."""
+        ...

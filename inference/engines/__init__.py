@@ -1,0 +1,1 @@
+"""One file an engine, each with its typed configuration."""

@@ -1,0 +1,36 @@
+"""The strategy seam: how candidates come about from engines. A strategy knows neither the language nor the checker."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ensures.candidate import Artifact, Candidate
+from ensures.task import Setting, Task
+from inference.engine import Completion, Engine, Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One task in one setting: the samples still to be drawn, and the seed from which theirs follow."""
+
+    task: Task
+    setting: Setting
+    samples: Sequence[int]
+    seed: int
+    key: str  # of the request, without the sample
+    prompt: Prompt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a strategy may use. `record` stores a finished completion before anything else happens to it."""
+
+    engine: Engine
+    parse: Callable[[str], Artifact]
+    record: Callable[[Assignment, Completion], Awaitable[Candidate]]
+
+
+class Strategy(Protocol):
+    name: str
+
+    async def infer(self, work: Assignment, tools: Tools) -> list[Candidate]: ...

@@ -1,0 +1,238 @@
+"""Configuration: typed dataclasses beside what they configure, registered with Hydra here and nowhere else.
+
+`load` turns overrides into a `RunConfig`, or raises InputError with one line. Hydra's own messages run over several lines
+and its `+` lets anything in: both are caught here, and Hydra writes nothing of its own.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from benchmark.folder import FolderConfig
+from benchmark.postcondbench import PostcondBenchConfig
+from benchmark.sample import SampleConfig
+from containers.backends.bubblewrap import BubblewrapConfig
+from containers.backends.process import ProcessConfig
+from containers.choose import AutoConfig
+from ensures.errors import InputError
+from ensures.task import PROMPTED
+from evaluation.python.session import IcontractConfig
+from inference.dialects.icontract import Parsing
+from inference.engines.invariants import InvariantsConfig
+from inference.engines.reference import ReferenceConfig
+from inference.engines.replay import ReplayConfig
+from inference.strategies.single_pass import SinglePassConfig
+from jobs.ray_cluster import LocalClusterConfig, NoClusterConfig
+from jobs.tracker import NoTrackerConfig, WandbConfig
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+GROUPS = ("dataset", "model", "strategy", "checker", "sandbox", "cluster", "tracker")
+REPORTED = (1, 3, 5)
+
+
+@dataclass
+class AutoCheckerConfig:
+    """The checker of the tasks' language."""
+
+    name: str = "auto"
+
+
+@dataclass
+class EvaluationConfig:
+    workers: int = 0  # 0: one a core
+    timeout: float = 30.0  # seconds for one whole execution of a subject's covering tests, start-up included
+
+
+@dataclass
+class RunConfig:
+    dataset: Any = MISSING
+    model: Any = MISSING
+    strategy: Any = MISSING
+    checker: Any = MISSING
+    sandbox: Any = MISSING
+    cluster: Any = MISSING
+    tracker: Any = MISSING
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    settings: list[str] = field(default_factory=lambda: [setting.value for setting in PROMPTED])
+    k: int = 5
+    report_k: list[int] | None = None  # default: 1, 3, 5 up to k
+    seed: int = 0
+    parsing: Parsing = Parsing.PUBLISHED
+    prompt: str = "paper"
+    name: str = ""  # default: dataset-model
+    out: str = "runs"
+
+    @property
+    def reported(self) -> list[int]:
+        return self.report_k if self.report_k is not None else [k for k in REPORTED if k <= self.k]
+
+
+SCHEMAS: dict[str, dict[str, type]] = {
+    "dataset": {"sample": SampleConfig, "folder": FolderConfig, "postcondbench": PostcondBenchConfig},
+    "model": {"invariants": InvariantsConfig, "reference": ReferenceConfig, "replay": ReplayConfig},
+    "strategy": {"single_pass": SinglePassConfig},
+    "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig},
+    "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
+    "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
+    "tracker": {"wandb": WandbConfig, "none": NoTrackerConfig},
+}
+
+
+def _register() -> None:
+    store = ConfigStore.instance()
+    store.store(name="schema", node=RunConfig)
+    for group, schemas in SCHEMAS.items():
+        for name, schema in schemas.items():
+            store.store(group=group, name=f"{name}_schema", node=schema)
+
+
+def load(overrides: Sequence[str]) -> RunConfig:
+    """The run's configuration. Raises InputError."""
+    _register()
+    GlobalHydra.instance().clear()
+    overrides = [_group_alias(override) for override in overrides]
+    try:
+        with initialize_config_dir(str(CONF), version_base=None):
+            composed = compose("config", overrides=overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise InputError(_one_line(error, overrides)) from error
+    _no_strangers(composed)
+    try:
+        config = OmegaConf.to_object(composed)
+    except OmegaConfBaseException as error:
+        raise InputError(_one_line(error, overrides)) from error
+    assert isinstance(config, RunConfig)
+    _check(config)
+    return config
+
+
+def _group_alias(override: str) -> str:
+    """`+model=x` where the defaults list already has a model is what the user meant by `model=x`."""
+    found = re.match(r"\+{1,2}(\w+)=", override)
+    return override.lstrip("+") if found and found.group(1) in GROUPS else override
+
+
+def known_keys(node: Any = None, prefix: str = "") -> list[str]:
+    """Every key that a user may set, of all groups' choices."""
+    found = []
+    for entry in fields(RunConfig if node is None else node):
+        name = prefix + entry.name
+        if node is None and entry.name in GROUPS:
+            found.append(name)
+            for schema in SCHEMAS[entry.name].values():
+                found += known_keys(schema, name + ".")
+        elif node is None and entry.name == "evaluation":
+            found += known_keys(EvaluationConfig, "evaluation.")
+        else:
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def choices(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def _suggest(key: str) -> str:
+    near = difflib.get_close_matches(key, known_keys(), n=3, cutoff=0.5)
+    if near:
+        return "did you mean " + " or ".join(near) + "?"
+    top = [entry.name for entry in fields(RunConfig)]
+    return "known keys: " + ", ".join(top)
+
+
+def _one_line(error: Exception, overrides: Sequence[str]) -> str:
+    text = str(error)
+    missing = re.search(r"Could not find '(\w+)/([^']*)'", text)
+    if missing:
+        group, name = missing.groups()
+        return f"{group}={name} is not known; choose one of {', '.join(choices(group))}"
+    key = re.search(r"(?:Could not override|Could not append to config\.|Key) '([\w./@-]+)'", text)
+    if key and ("not in struct" in text or "Could not override" in text or "not in '" in text):
+        full = re.search(r"full_key: ([\w.]+)", text)
+        name = full.group(1) if full else key.group(1)
+        return f"{name} is not a known key; {_suggest(name)}"
+    full = re.search(r"full_key: ([\w.\[\]]+)", text)
+    value = re.search(r"Value '(.*?)'", text)
+    first = " ".join(text.split("\n")[0].split())
+    if isinstance(error, OmegaConfBaseException) or value:
+        enum = re.search(r"expected one of \[(.*?)\]", text)
+        if enum and full:
+            return f"{full.group(1)}: {first.split(',')[0].lower()}; choose one of {enum.group(1).lower()}"
+        where = full.group(1) if full else "the configuration"
+        return f"{where}: {first[0].lower()}{first[1:]}"
+    for override in overrides:
+        if override in text:
+            return f"the override {override!r} can't be read: {first}"
+    return first
+
+
+def _no_strangers(node: DictConfig, path: str = "") -> None:
+    """Refuses keys that no dataclass has: `+foo=1` would otherwise pass."""
+    kind = OmegaConf.get_type(node)
+    if is_dataclass(kind):
+        known = {entry.name for entry in fields(kind)}
+        for key in node:
+            if str(key) not in known:
+                name = f"{path}{key}"
+                raise InputError(f"{name} is not a known key; {_suggest(name)}")
+    for key in node:
+        if OmegaConf.is_missing(node, key):
+            raise InputError(f"{path}{key} has no value; choose one of {', '.join(choices(str(key)))}")
+        child = node._get_node(key)
+        if isinstance(child, DictConfig) and not child._is_none():
+            _no_strangers(child, f"{path}{key}.")
+
+
+def _check(config: RunConfig) -> None:
+    for name in GROUPS:
+        if not is_dataclass(getattr(config, name)):
+            raise InputError(f"{name}={getattr(config, name)} is not known; choose one of {', '.join(choices(name))}")
+    for name in (entry.name for entry in fields(RunConfig)):
+        if getattr(config, name) is None and name != "report_k":
+            raise InputError(f"{name} has no value")
+    if config.k < 1:
+        raise InputError(f"k={config.k}: at least one sample must be drawn")
+    if not config.settings:
+        raise InputError(f"settings=[] is empty; choose from {', '.join(PROMPTED)}")
+    for setting in config.settings:
+        if setting not in PROMPTED:
+            raise InputError(f"settings={setting} is not known; choose from {', '.join(PROMPTED)}")
+    if len(set(config.settings)) < len(config.settings):
+        raise InputError(f"settings={','.join(config.settings)} names one twice")
+    for k in config.reported:
+        if not 1 <= k <= config.k:
+            raise InputError(f"report_k={k} is outside 1 to k={config.k}: it can't be estimated from {config.k} samples")
+    if config.dataset.limit < 0:
+        raise InputError(f"dataset.limit={config.dataset.limit}: 0 takes all tasks, n takes the first n")
+    if getattr(config.dataset, "mutants", 0) < 0:
+        raise InputError(f"dataset.mutants={config.dataset.mutants}: 0 takes all, n takes n a method")
+    if config.evaluation.workers < 0:
+        raise InputError(f"evaluation.workers={config.evaluation.workers}: 0 takes one a core, n takes n")
+    if config.evaluation.timeout <= 0:
+        raise InputError(f"evaluation.timeout={config.evaluation.timeout}: a limit in seconds above 0")
+    if config.seed < 0:
+        raise InputError(f"seed={config.seed}: a seed is 0 or more")
+    if "/" in config.name or config.name in (".", ".."):
+        raise InputError(f"name={config.name}: a run's name is one folder's name; out= says where it stands")
+    from inference.prompts import TEMPLATES
+
+    if not (TEMPLATES / f"{config.prompt}.jinja").is_file():
+        known = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.jinja")))
+        raise InputError(f"prompt={config.prompt} is not known; choose one of {known}")
+
+
+def plain(config: RunConfig) -> dict[str, Any]:
+    """The configuration as it is stored and shown."""
+    found = OmegaConf.to_container(OmegaConf.structured(config), enum_to_str=True)
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}

@@ -1,0 +1,317 @@
+"""Wires a run: engine, strategy, judge and rows, one coroutine a task; then metrics, tables, report, tracker."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from functools import partial
+from typing import Any
+
+from analysis import report, tables
+from analysis.candidates import summaries
+from benchmark import folder as folder_source
+from benchmark import postcondbench, sample
+from benchmark.source import select
+from construction import sample as construction
+from containers.choose import choose
+from containers.sandbox import Limits, Sandbox
+from ensures.candidate import Candidate
+from ensures.errors import EnsuresError, InputError, PreparationFailed, TrackerFailed, WorkerLost
+from ensures.keys import content_key, seed_from
+from ensures.subject import mutants
+from ensures.task import Language, Setting, Task
+from ensures.view import ALL, halves
+from evaluation import metrics
+from evaluation.judge import Judge, Unresolved
+from evaluation.pool import LocalSlot, Pool, Slot
+from evaluation.python.session import IcontractChecker, IcontractConfig
+from evaluation.station import Station
+from evaluation.workspace import module_text
+from inference import prompts
+from inference.dialects import icontract
+from inference.engine import Completion, Engine
+from inference.engines.invariants import Invariants
+from inference.engines.reference import Reference
+from inference.engines.replay import Replay
+from inference.strategies.single_pass import SinglePass
+from inference.strategy import Assignment, Tools
+from jobs.config import AutoCheckerConfig, RunConfig, plain
+from jobs.observer import PoolObserver
+from jobs.progress import Display
+from jobs.ray_cluster import RayCluster, RaySlot
+from jobs.run_folder import RunFolder
+from jobs.tracker import NoTracker, Tracker, WandbTracker
+
+TASKS_AT_ONCE = 64
+
+
+class Pipeline:
+    """One run's parts. `run` does the work, `conclude` shows the result."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, display: Display) -> None:
+        self.config, self.folder, self.display = config, folder, display
+        self.warnings: list[str] = []
+        self.unresolved: list[Unresolved] = []
+        self.drawn = 0  # completions of this invocation
+        self.added = 0  # verdicts of this invocation
+        self._pool: Pool | None = None
+        self._cluster: RayCluster | None = None
+        self._tracker: Tracker = NoTracker()
+        self.engine = self._engine()
+        self.sandbox = self._sandbox()
+        checker = config.checker if not isinstance(config.checker, AutoCheckerConfig) else IcontractConfig()
+        limits = Limits(memory_mb=checker.memory_mb, file_mb=checker.file_mb, processes=checker.processes)
+        self.checker = IcontractChecker(self.sandbox, limits, config.evaluation.timeout)
+
+    # Parts
+
+    def _engine(self) -> Engine:
+        kind = self.config.model.engine
+        if kind == "invariants":
+            return Invariants(self.config.model, PoolObserver(self.pool))
+        if kind == "reference":
+            return Reference(self.config.model)
+        return Replay(self.config.model)
+
+    def _sandbox(self) -> Sandbox:
+        sandbox, warnings = choose(self.config.sandbox.kind, hostile=self.engine.hostile)
+        for warning in warnings:
+            self.display.say(f"warning: {warning}")
+        self.warnings += warnings
+        return sandbox
+
+    def pool(self) -> Pool:
+        """Started when something has to be executed, and not before."""
+        if self._pool is None:
+            make = partial(_station, self.checker, dict(self.config.dataset.repositories))
+            slots: list[Slot]
+            if self.config.cluster.kind == "none":
+                slots = [LocalSlot(make())]
+            else:
+                workers = self.config.evaluation.workers or os.cpu_count() or 1
+                self.display.say(f"starting Ray with {workers} evaluation workers, sandbox {self.sandbox.kind}")
+                self._cluster = RayCluster(workers)
+                self._cluster.start()
+                slots = [RaySlot(make) for _ in range(workers)]
+            self._pool = Pool(slots)
+        return self._pool
+
+    # Work
+
+    async def run(self) -> None:
+        self.tasks = await self._tasks()
+        self.folder.manifest(
+            seed=self.config.seed,
+            sandbox=self.sandbox.kind,
+            checker=self.checker.version,
+            tasks=len(self.tasks),
+            model=self.engine.name,
+        )
+        self._tracker = self._track()
+        judge = Judge(self.pool, self.folder.verdicts, self.checker.version, self._on_verdicts)
+        self._completions = {row["key"]: row for row in self.folder.completions.rows()}
+        self._prompts = {row["key"] for row in self.folder.prompts.rows(["key"])}
+        self._known = {row["key"] for row in self.folder.verdicts.rows(["key"])}
+        self.candidates: dict[str, list[Candidate]] = {}
+        self.display.expect("tasks", len(self.tasks))
+        gate = asyncio.Semaphore(TASKS_AT_ONCE)
+        running = [asyncio.ensure_future(self._task(task, judge, gate)) for task in self.tasks]
+        try:
+            await asyncio.gather(*running)
+        finally:
+            for future in running:
+                future.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            for shards in (self.folder.prompts, self.folder.completions, self.folder.verdicts):
+                shards.flush()
+        self.unresolved += judge.unresolved
+        self.added = judge.added
+
+    async def _tasks(self) -> tuple[Task, ...]:
+        dataset = self.config.dataset
+        if isinstance(dataset, sample.SampleConfig):
+            chosen = select(sample.entries(dataset), dataset, dataset.kind)
+            self.display.expect("prepared", len(chosen))
+            self.display.say(f"preparing {len(chosen)} methods of {len({e.package.name for e in chosen})} packages")
+            return tuple(
+                await construction.build(
+                    chosen,
+                    dataset.mutants,
+                    self.checker.version,
+                    self.pool,
+                    lambda _: self.display.done("prepared"),
+                )
+            )
+        source = folder_source if isinstance(dataset, folder_source.FolderConfig) else postcondbench
+        found = source.load(dataset)
+        if found.skipped:
+            self.warnings += [f"left out: {line}" for line in found.skipped]
+        tasks = select(found.tasks, dataset, dataset.kind)
+        foreign = [task for task in tasks if task.language is not Language.PYTHON]
+        if foreign:
+            raise InputError(
+                f"{foreign[0].id} is a {foreign[0].language.value} task and the icontract checker judges Python; "
+                "choose with dataset.tasks=GLOB" + (" or dataset.language=python" if dataset.kind == "postcondbench" else "")
+            )
+        return tasks
+
+    async def _task(self, task: Task, judge: Judge, gate: asyncio.Semaphore) -> None:
+        async with gate:
+            candidates: list[Candidate] = []
+            settings = [self.engine.setting] if self.engine.setting else [Setting(s) for s in self.config.settings]
+            for setting in settings:
+                if self.engine.covers(task, setting):
+                    try:
+                        candidates += await self._generate(task, setting)
+                    except (WorkerLost, PreparationFailed) as error:
+                        self.unresolved.append(Unresolved(task.id, self.engine.name, setting.value, str(error)))
+            self.candidates[task.id] = candidates
+            if candidates:
+                await judge.judge(task, candidates)
+            self.display.done("tasks")
+
+    async def _generate(self, task: Task, setting: Setting) -> list[Candidate]:
+        """The task's k candidates in one setting: what is stored, and what the strategy draws of the rest."""
+        prompt = None
+        if self.engine.setting is None:
+            workspace = await asyncio.to_thread(construction.workspace, task, dict(self.config.dataset.repositories))
+            prompt = prompts.build(task, setting, module_text(workspace, task), self.config.prompt)
+            key = content_key(prompt.hash, task.id, setting)
+            if key not in self._prompts:
+                self._prompts.add(key)
+                self.folder.prompts.append([{"key": key, "task_id": task.id, "setting": setting.value, "text": prompt.text}])
+        request = content_key(
+            task.key, setting, self.engine.identity, prompt.hash if prompt else None, self.config.strategy, self.config.seed
+        )
+        work = Assignment(task, setting, self._missing(task, setting, request), seed_from(request), request, prompt)
+        stored = [
+            self._candidate(work, self._completions[key])
+            for key in (content_key(request, index) for index in range(self.config.k))
+            if key in self._completions
+        ]
+        self.display.expect("completions", self.config.k)
+        self.display.done("completions", len(stored))
+        if not work.samples:
+            return stored
+        tools = Tools(self.engine, partial(icontract.parse, parsing=self.config.parsing), self._record)
+        drawn = await SinglePass().infer(work, tools)
+        return sorted([*stored, *drawn], key=lambda candidate: candidate.sample)
+
+    def _missing(self, task: Task, setting: Setting, request: str) -> list[int]:
+        missing = [i for i in range(self.config.k) if content_key(request, i) not in self._completions]
+        if isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.config.k:
+            raise InputError(
+                f"model.path={self.config.model.path} holds {self.engine.samples(task, setting)} samples of {task.id} in "
+                f"{setting.value}, k={self.config.k} are wanted; set k"
+            )
+        return missing
+
+    async def _record(self, work: Assignment, completion: Completion) -> Candidate:
+        row = {
+            "key": content_key(work.key, completion.sample),
+            "task_id": work.task.id,
+            "model": self.engine.name,
+            "setting": work.setting.value,
+            "sample": completion.sample,
+            "seed": work.seed + completion.sample,
+            "prompt_hash": work.prompt.hash if work.prompt else None,
+            "text": completion.text,
+            "finish_reason": completion.finish_reason,
+            "prompt_tokens": completion.prompt_tokens,
+            "completion_tokens": completion.completion_tokens,
+            "halved": completion.halved,
+            "seconds": completion.seconds,
+        }
+        self.folder.completions.append([row])
+        self._completions[row["key"]] = row
+        self.drawn += 1
+        self.display.done("completions")
+        return self._candidate(work, row)
+
+    def _candidate(self, work: Assignment, row: dict[str, Any]) -> Candidate:
+        views = halves(str(row["seed"])) if row["halved"] else (ALL,)
+        artifact = icontract.parse(row["text"], self.config.parsing)
+        return Candidate(
+            row["key"], work.task.id, self.engine.name, work.setting, row["sample"], row["text"], artifact, views
+        )
+
+    def _on_verdicts(self, added: int) -> None:
+        self.display.done("verdicts", added)
+
+    # Result
+
+    def conclude(self, seconds: float) -> None:
+        """Metrics, tables, report, tracker; and what the user reads last."""
+        expected = [
+            metrics.Expected(
+                task.id,
+                task.repository,
+                task.language.value,
+                self.engine.name,
+                setting,
+                self.config.k,
+                frozenset(subject.id for subject in mutants(task)),
+            )
+            for task in self.tasks
+            for setting in sorted({c.setting.value for c in self.candidates[task.id]} | self._lost(task))
+        ]
+        if not expected:
+            raise InputError(f"model={self.engine.name} has nothing for any of the {len(self.tasks)} tasks of this dataset")
+        current = {candidate.key for candidates in self.candidates.values() for candidate in candidates}
+        verdicts = [row for row in self.folder.verdicts.rows() if row["candidate_id"] in current]
+        scored, missing = metrics.score(verdicts, expected)
+        rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
+        self.folder.write("metrics.json", tables.metrics_json(rows))
+        tables.write(rows, self.folder.path / "tables")
+        shown = summaries(self.tasks, self.candidates, verdicts)
+        page = self.folder.write("report.html", report.render(self.config.name, rows, self.tasks, shown, plain(self.config)))
+        self._tracker.result(rows, (summary.row() for summary in shown))
+        tables.show(rows, sys.stdout)
+        self._say_last(seconds, page, missing, rows)
+
+    def _lost(self, task: Task) -> set[str]:
+        return {item.setting for item in self.unresolved if item.task == task.id}
+
+    def _say_last(self, seconds: float, page: Any, missing: list[Any], rows: list[dict[str, Any]]) -> None:
+        did = f"{self.drawn:,} completions and {self.added:,} verdicts in {seconds:.0f} s"
+        print(did if self.drawn or self.added else f"nothing was missing ({seconds:.0f} s)")
+        print(f"report: {page}\nrun folder: {self.folder.path}")
+        where = self._tracker.finish()
+        if where:
+            print(where)
+        few = max((row["clusters"] for row in rows), default=0)
+        if 0 < few < metrics.FEW_CLUSTERS:
+            self.warnings.append(
+                f"intervals are clustered by repository and there are only {few}: take them as rough "
+                "(the tables give those by task beside them)"
+            )
+        for path in self.folder.broken:
+            self.warnings.append(f"a damaged shard was set aside as {path}; its rows were made again")
+        for item in self.unresolved:
+            self.warnings.append(f"unresolved: {item.task} ({item.model}, {item.setting}): {item.reason}")
+        if len(missing) > len(self.unresolved):
+            self.warnings.append(f"{len(missing)} (task, setting) pairs are unresolved; run again to complete them")
+        if missing and not self.unresolved:
+            self.unresolved += [Unresolved(m.task, m.model, m.setting, "verdicts are missing") for m in missing]
+        for warning in dict.fromkeys(self.warnings):
+            print(f"warning: {warning}", file=sys.stderr)
+
+    def _track(self) -> Tracker:
+        if self.config.tracker.kind == "none":
+            return NoTracker()
+        return WandbTracker(
+            self.config.tracker, self.config.name, self.folder.path, plain(self.config), self.warnings.append
+        )
+
+    async def close(self) -> None:
+        await self.engine.close()
+        if self._pool is not None:
+            with contextlib.suppress(EnsuresError, TrackerFailed):
+                await self._pool.close()
+        if self._cluster is not None:
+            await asyncio.to_thread(self._cluster.stop)
+
+
+def _station(checker: IcontractChecker, repositories: dict[str, str]) -> Station:
+    return Station(checker, partial(construction.workspace, given=repositories))
+

@@ -1,0 +1,131 @@
+"""The adapter to Ray: a private cluster, and slots of the pool that are actors.
+
+An actor holds a station, that is, the client of one sandboxed worker; foreign code never runs in it. Lost actors are
+started again, and what they were doing is done again by the pool.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from ensures.errors import EnsuresError, WorkerLost
+from evaluation.station import Station, Work
+
+
+@dataclass
+class LocalClusterConfig:
+    """A Ray cluster of this machine alone, started for the run and ended with it."""
+
+    kind: str = "local"
+
+
+@dataclass
+class NoClusterConfig:
+    """Everything in one process, one worker: for debugging."""
+
+    kind: str = "none"
+
+
+class RayCluster:
+    """Started in the background: the driver has other things to do for the seconds that it takes."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        # Ray's sockets need a short path
+        self._folder = tempfile.mkdtemp(prefix="ens-", dir="/tmp")
+
+    def start(self) -> None:
+        os.environ.update(
+            RAY_AUTH_MODE="disabled",
+            RAY_USAGE_STATS_ENABLED="0",
+            RAY_DEDUP_LOGS="0",
+            RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
+            RAY_ENABLE_UV_RUN_RUNTIME_ENV="0",
+        )
+        import ray
+
+        ray.init(
+            address="local",
+            num_cpus=self.workers,
+            num_gpus=0,
+            object_store_memory=100 << 20,
+            include_dashboard=False,
+            configure_logging=True,
+            logging_level="ERROR",
+            log_to_driver=False,
+            _temp_dir=self._folder,
+            runtime_env={"env_vars": {"PYTHONPATH": os.getcwd()}},
+        )
+
+    def stop(self) -> None:
+        import ray
+
+        with contextlib.suppress(Exception):
+            ray.shutdown()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class StationActor:
+    """What runs in the actor's process."""
+
+    def __init__(self, make_station: Any) -> None:
+        self.station: Station = make_station()
+
+    def run(self, work: Work) -> tuple[bool, Any]:
+        """Our own errors travel as values, so that they arrive as what they are."""
+        try:
+            return True, self.station.run(work)
+        except EnsuresError as error:
+            return False, error
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def close(self) -> None:
+        self.station.close()
+
+
+class RaySlot:
+    """A slot of the pool that is one actor, replaced when it dies."""
+
+    def __init__(self, make_station: Any) -> None:
+        self._make = make_station
+        self._actor: Any = None
+
+    def _started(self) -> Any:
+        import ray
+
+        if self._actor is None:
+            self._actor = ray.remote(num_cpus=1, max_restarts=0)(StationActor).remote(self._make)
+        return self._actor
+
+    async def run(self, work: Work) -> Any:
+        from ray.exceptions import RayActorError, RayError
+
+        try:
+            good, result = await self._started().run.remote(work)
+        except RayActorError as error:
+            self._actor = None
+            raise WorkerLost(f"an evaluation worker died: {type(error).__name__}") from error
+        except RayError as error:
+            raise WorkerLost(f"Ray failed: {' '.join(str(error).split())[-300:]}") from error
+        if not good:
+            raise result
+        return result
+
+    async def pid(self) -> int:
+        return int(await self._started().pid.remote())
+
+    async def close(self) -> None:
+        if self._actor is not None:
+            import ray
+
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._actor.close.remote(), timeout=5)
+            with contextlib.suppress(Exception):
+                ray.kill(self._actor)
+            self._actor = None

@@ -1,0 +1,145 @@
+"""The run folder: what a run produced, and the check that it belongs to one configuration."""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock, Timeout
+
+from ensures.errors import InputError
+from evaluation.rows import COMPLETIONS, PROMPTS, VERDICTS, Shards
+
+# May change between invocations of one run; k and dataset.limit may only grow.
+FREE = ("cluster", "tracker", "sandbox", "evaluation.workers", "report_k", "name", "out")
+GROWING = ("k", "dataset.limit")
+
+
+class RunFolder:
+    """Opened by one process at a time. Raises InputError where the folder belongs to another configuration."""
+
+    def __init__(self, path: Path, config: dict[str, Any]) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / ".writable"
+            probe.write_text("", encoding="utf-8")
+            probe.unlink()
+        except OSError as error:
+            raise InputError(f"the run folder {path} can't be written ({error.strerror}); choose another with out=") from error
+        self._lock = FileLock(str(path / ".lock"))
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"another process is at work in {path}; wait for it or choose another name=") from None
+        try:
+            self.resumed = self._check(config)
+        except InputError:
+            self._lock.release()
+            raise
+        _write(path / "config.yaml", yaml.safe_dump(config, sort_keys=False))
+        self.completions = Shards(path / "completions", COMPLETIONS)
+        self.prompts = Shards(path / "prompts", PROMPTS)
+        self.verdicts = Shards(path / "verdicts", VERDICTS)
+
+    def _check(self, config: dict[str, Any]) -> bool:
+        stored = self.path / "config.yaml"
+        if not stored.exists():
+            return False
+        try:
+            before = yaml.safe_load(stored.read_text(encoding="utf-8"))
+        except yaml.YAMLError as error:
+            raise InputError(f"{stored} can't be read; move the folder away or choose another name=") from error
+        old, new = _flat(before or {}), _flat(config)
+        for key in sorted(old.keys() | new.keys()):
+            was, now = old.get(key), new.get(key)
+            if was == now or any(key == free or key.startswith(free + ".") for free in FREE):
+                continue
+            if key in GROWING and isinstance(was, int) and isinstance(now, int) and (now > was != 0 or now == 0):
+                continue
+            group = next((name for name in ("dataset", "model", "strategy", "checker") if key.startswith(name + ".")), "")
+            label = f"{group}={_choice(new, group)}" if group and _choice(old, group) != _choice(new, group) else f"{key}={now}"
+            was = _choice(old, group) if label.startswith(f"{group}=") and group else was
+            how = "may only grow" if key in GROWING else "can't change"
+            raise InputError(f"{label}: the run in {self.path} was made with {was}, and it {how}; choose another name=")
+        return True
+
+    def manifest(self, **facts: Any) -> None:
+        """Versions, commit, host and seed of the last invocation, beside what earlier ones said."""
+        path = self.path / "manifest.json"
+        history = []
+        if path.exists():
+            try:
+                history = json.loads(path.read_text(encoding="utf-8")).get("invocations", [])
+            except ValueError:
+                history = []
+        names = ("icontract", "ray", "pyarrow", "hydra-core", "libcst", "numpy", "wandb")
+        versions = {name: metadata.version(name) for name in names if _installed(name)}
+        invocation = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "host": platform.node(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "commit": _commit(),
+            "versions": versions,
+            **facts,
+        }
+        _write(path, json.dumps({"invocations": [*history, invocation]}, indent=2) + "\n")
+
+    def write(self, name: str, text: str) -> Path:
+        _write(self.path / name, text)
+        return self.path / name
+
+    def close(self) -> None:
+        for shards in (self.completions, self.prompts, self.verdicts):
+            shards.flush()
+        self._lock.release()
+
+    @property
+    def broken(self) -> list[Path]:
+        """Shards that could not be read and were set aside."""
+        return [*self.completions.broken, *self.prompts.broken, *self.verdicts.broken]
+
+
+def _choice(flat: dict[str, Any], group: str) -> Any:
+    for key in ("kind", "engine", "name"):
+        if f"{group}.{key}" in flat:
+            return flat[f"{group}.{key}"]
+    return None
+
+
+def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
+    if isinstance(node, dict) and node:
+        found: dict[str, Any] = {}
+        for key, value in node.items():
+            found |= _flat(value, f"{prefix}.{key}" if prefix else str(key))
+        return found
+    return {prefix: node}
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}; make room and run again") from error
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _commit() -> str | None:
+    here = Path(__file__).resolve().parent
+    result = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True)
+    return result.stdout.strip() or None
