@@ -36,7 +36,11 @@ class Example:
 
 
 def render(
-    name: str, rows: Sequence[dict[str, Any]], tasks: Sequence[Task], summaries: Sequence[Summary], config: dict[str, Any]
+    name: str,
+    rows: Sequence[dict[str, Any]],
+    tasks: Sequence[Task],
+    summaries: Sequence[Summary],
+    config: dict[str, Any],
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -80,7 +84,12 @@ def _success(summaries: Sequence[Summary]) -> float:
 
 def _line(task: Task, summary: Summary) -> Line:
     letters = {0: "k", 1: "s", -1: "e", None: "n"}
-    words = {"k": "killed", "s": "survived", "e": "no verdict of its own (test failed, raised, timed out)", "n": "not run"}
+    words = {
+        "k": "killed",
+        "s": "survived",
+        "e": "no verdict of its own (test failed, raised, timed out)",
+        "n": "not run",
+    }
     counted = [mutant for mutant in task.mutants if mutant.excluded is None]
     cells = []
     for mutant, outcome in zip(counted, summary.outcomes, strict=True):
@@ -91,7 +100,7 @@ def _line(task: Task, summary: Summary) -> Line:
 
 def _example(task: Task, summary: Summary) -> Example:
     texts = {mutant.id: mutant for mutant in task.mutants}
-    missed = []
+    missed: list[tuple[str, str]] = []
     if summary.correct:
         for subject, outcome in zip(mutants(task), summary.outcomes, strict=True):
             if outcome != 0 and len(missed) < MISSED:

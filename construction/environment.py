@@ -52,9 +52,7 @@ def _once(place: Path) -> Iterator[Path | None]:
 def package_workspace(package: Package, extra: tuple[str, ...] = ()) -> Workspace:
     """The package's unpacked tree and an environment with its requirements. `extra`: for construction only."""
     tree = unpacked(package)
-    return _workspace(
-        tree, environment(package.name, (*package.requires, *extra)), package.paths, package.pytest_args
-    )
+    return _workspace(tree, environment(package.name, (*package.requires, *extra)), package.paths, package.pytest_args)
 
 
 def repository_workspace(repository: Repository, given: dict[str, str]) -> Workspace:
@@ -210,5 +208,3 @@ def _poetry_requirement(name: str, wanted: object) -> str:
 def _last_line(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip() and not line.startswith("WARNING")]
     return lines[-1][:300] if lines else "no message"
-
-

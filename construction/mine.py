@@ -96,9 +96,7 @@ def valid(session: Session, mutant: RuleMutant) -> bool:
     return plain.ending is Ending.FAILED and plain.calls > 0 and plain.body_raised == 0
 
 
-def with_mutants(
-    task: Task, session: Session, most: int, progress: Callable[[int], None] = lambda done: None
-) -> Task:
+def with_mutants(task: Task, session: Session, most: int, progress: Callable[[int], None] = lambda done: None) -> Task:
     """The task with its valid rule mutants: all of them (most=0), or the first `most` in an order drawn by hash."""
     drawn = sorted(mutants(task.implementation), key=lambda mutant: content_key(task.id, mutant.implementation))
     kept: list[RuleMutant] = []

@@ -40,9 +40,7 @@ def numeric_increments(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 # Escapes that a change of case would break stand apart from the text between them.
-_TEXT = re.compile(
-    r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\N\{[^}]+\}|(\\.)|((?<!\\)[^\\]+)"
-)
+_TEXT = re.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\N\{[^}]+\}|(\\.)|((?<!\\)[^\\]+)")
 _RAW_TEXT = re.compile(r"((?<!\\)[^\\]+)")
 
 
@@ -191,9 +189,7 @@ _OPERATORS: dict[type[cst.CSTNode], type[cst.CSTNode]] = {
 
 def operator_replacement(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """+ and -, * and /, < and <=, and and or, and so on."""
-    if isinstance(
-        node, (cst.BinaryOperation, cst.UnaryOperation, cst.BooleanOperation, cst.ComparisonTarget, cst.AugAssign)
-    ):
+    if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation, cst.BooleanOperation, cst.ComparisonTarget, cst.AugAssign)):
         replaced = _OPERATORS.get(type(node.operator))
         if replaced:
             yield node.with_changes(operator=replaced())
@@ -253,13 +249,13 @@ def mutants(implementation: str) -> list[RuleMutant]:
     sites = _Sites()
     with sites.resolve(wrapper):
         definition.body.visit(sites)
-        placed = [
-            (sites.get_metadata(PositionProvider, node, None), name, node, new) for node, name, new in sites.found
-        ]
+        placed = [(sites.get_metadata(PositionProvider, node, None), name, node, new) for node, name, new in sites.found]
     body_line = wrapper.resolve(PositionProvider)[definition.body].start.line
     found: dict[str, tuple[list[str], int]] = {}
     for position, name, node, new in placed:
-        text = wrapper.module.deep_replace(node, new).code
+        changed = wrapper.module.deep_replace(node, new)
+        assert isinstance(changed, cst.Module)
+        text = changed.code
         if text == source or not _compiles(text):
             continue
         line = position.start.line if position else body_line

@@ -53,9 +53,7 @@ def find(text: str, qualname: str) -> Method | None:
     return found
 
 
-def _walk(
-    node: ast.AST, lines: list[str], complexity: dict[int, int], prefix: str, within: str
-) -> Iterator[Method]:
+def _walk(node: ast.AST, lines: list[str], complexity: dict[int, int], prefix: str, within: str) -> Iterator[Method]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
             yield from _walk(child, lines, complexity, f"{prefix}{child.name}.", "class")

@@ -56,18 +56,14 @@ def _day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-def search(
-    wanted: dict[str, Any], sandbox: Sandbox, checker: Checker, say: Callable[[str], None]
-) -> list[mine.Eligible]:
+def search(wanted: dict[str, Any], sandbox: Sandbox, checker: Checker, say: Callable[[str], None]) -> list[mine.Eligible]:
     """Every eligible method of one package."""
     package = describe(wanted)
     workspace = environment.package_workspace(package, cover.REQUIRES)
     measured = cover.measure(sandbox, workspace)
     failed = sum(outcome == "failed" for outcome in measured.outcomes.values())
     say(f"{package.name}: {len(measured.outcomes)} tests, {failed} failed")
-    return list(
-        mine.search(workspace, package, measured, lambda task: checker.prepare(task, workspace), say)
-    )
+    return list(mine.search(workspace, package, measured, lambda task: checker.prepare(task, workspace), say))
 
 
 def choose(found: Sequence[mine.Eligible], per_package: int) -> list[Entry]:

@@ -36,6 +36,7 @@ class Session(Protocol):
     """Owns the warm process for one task."""
 
     excluded: tuple[str, ...]  # covering tests that do not pass on the original here
+
     def check(self, subject: Subject, submissions: Sequence[Submission]) -> list[tuple[Verdict, ...]]:
         """For each submission a verdict a view, in order. Raises WorkerLost for faults that are not the candidates'."""
         ...
@@ -52,8 +53,11 @@ class Session(Protocol):
 class Checker(Protocol):
     """One dialect's way to verdicts. `version` is part of every verdict's key."""
 
-    name: str
-    version: str
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
 
     def prepare(self, task: Task, workspace: Workspace) -> Session:
         """Raises PreparationFailed where the task's tests can't be run here."""

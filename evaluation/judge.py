@@ -46,7 +46,11 @@ class Judge:
     """Owns the verdict rows of a run. `on_verdicts` hears how many rows were added."""
 
     def __init__(
-        self, pool: Callable[[], Pool], shards: Shards, version: str, on_verdicts: Callable[[int], None] = lambda added: None
+        self,
+        pool: Callable[[], Pool],
+        shards: Shards,
+        version: str,
+        on_verdicts: Callable[[int], None] = lambda added: None,
     ) -> None:
         self.pool, self.shards, self.version, self.on_verdicts = pool, shards, version, on_verdicts
         self.added = 0
@@ -76,9 +80,7 @@ class Judge:
             for view in candidate.views
         )
 
-    async def _verdicts(
-        self, task: Task, task_key: str, candidates: Sequence[Candidate], subjects: Sequence[Subject]
-    ) -> None:
+    async def _verdicts(self, task: Task, task_key: str, candidates: Sequence[Candidate], subjects: Sequence[Subject]) -> None:
         missing: dict[Submission, list[Candidate]] = {}
         for candidate in candidates:
             keys = [
@@ -122,9 +124,7 @@ class Judge:
         self.on_verdicts(len(rows))
 
 
-def _row(
-    key: str, task: Task, candidate: Candidate, subject: Subject, part: str, verdict: Verdict
-) -> dict[str, Any]:
+def _row(key: str, task: Task, candidate: Candidate, subject: Subject, part: str, verdict: Verdict) -> dict[str, Any]:
     ending = verdict.ending.value if verdict.ending else None
     return {
         "key": key,

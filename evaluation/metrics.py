@@ -95,9 +95,7 @@ def score(rows: Iterable[Mapping[str, Any]], expected: Sequence[Expected]) -> tu
     return scored, unresolved
 
 
-def _score(
-    wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[str, Mapping[str, Any]]]
-) -> Scored | None:
+def _score(wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[str, Mapping[str, Any]]]) -> Scored | None:
     correct = complete = 0
     fractions = []
     for subjects in candidates:
@@ -129,9 +127,7 @@ def _score(
     )
 
 
-def summarize(
-    scored: Sequence[Scored], unresolved: Sequence[Expected], ks: Sequence[int], seed: int
-) -> list[dict[str, Any]]:
+def summarize(scored: Sequence[Scored], unresolved: Sequence[Expected], ks: Sequence[int], seed: int) -> list[dict[str, Any]]:
     """The rows of metrics.json: one for each model, setting, language, view, rule and k, `all` where aggregated over.
 
     Several models are compared on the (task, setting) pairs that are resolved for all of them.
@@ -182,7 +178,17 @@ def _figures(part: Sequence[Scored], unresolved: int, k: int, seed: int) -> dict
         "k": k,
     }
     if not part:
-        empty = ("corr", "comp", "comp_fraction", "delta", "rho", "corr_ci", "comp_ci", "corr_ci_tasks", "comp_ci_tasks")
+        empty = (
+            "corr",
+            "comp",
+            "comp_fraction",
+            "delta",
+            "rho",
+            "corr_ci",
+            "comp_ci",
+            "corr_ci_tasks",
+            "comp_ci_tasks",
+        )
         return {**figures, **dict.fromkeys(empty)}
     corr = np.array([at_least_one(s.n, s.correct, k) for s in part])
     comp = np.array([at_least_one(s.n, s.complete, k) for s in part])

@@ -70,7 +70,9 @@ class Shards:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"the run folder {folder} can't be written: {error.strerror}; choose another with out=") from error
+            raise InputError(
+                f"the run folder {folder} can't be written: {error.strerror}; choose another with out="
+            ) from error
         for leftover in folder.glob("*.tmp"):
             leftover.unlink(missing_ok=True)
 

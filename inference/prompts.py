@@ -75,8 +75,10 @@ def _is_lone_string(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bo
 
 
 class _NoComments(cst.CSTTransformer):
-    def leave_Comment(self, original_node: cst.Comment, updated_node: cst.Comment) -> cst.RemovalSentinel:
-        return cst.RemoveFromParent()
+    def leave_TrailingWhitespace(
+        self, original_node: cst.TrailingWhitespace, updated_node: cst.TrailingWhitespace
+    ) -> cst.TrailingWhitespace:
+        return updated_node.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
 
     def leave_EmptyLine(
         self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine
@@ -86,9 +88,7 @@ class _NoComments(cst.CSTTransformer):
     def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr | cst.RemovalSentinel:
         return cst.RemoveFromParent() if _is_lone_string(original_node) else updated_node
 
-    def leave_IndentedBlock(
-        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
-    ) -> cst.IndentedBlock:
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
         if updated_node.body:
             return updated_node
         return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Pass()])])
@@ -100,9 +100,7 @@ class _NoComments(cst.CSTTransformer):
 
 
 class _NoBodies(cst.CSTTransformer):
-    def leave_FunctionDef(
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef:
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         nothing = cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])
         body = updated_node.body
         if isinstance(body, cst.IndentedBlock):

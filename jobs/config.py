@@ -104,7 +104,7 @@ def load(overrides: Sequence[str]) -> RunConfig:
     try:
         with initialize_config_dir(str(CONF), version_base=None):
             composed = compose("config", overrides=overrides)
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise InputError(_one_line(error, overrides)) from error
     _no_strangers(composed)
     try:
@@ -151,6 +151,12 @@ def _suggest(key: str) -> str:
 
 
 def _one_line(error: Exception, overrides: Sequence[str]) -> str:
+    if str(error).startswith("Error merging override") and error.__cause__ is not None:
+        override = str(error).rpartition("override ")[2]
+        return _wrong_value(override, str(error.__cause__))
+    if "Config group override must be" in str(error):
+        group = next((o.split("=")[0] for o in overrides if re.fullmatch(r"\w+=(null|None)?", o)), GROUPS[0])
+        return f"{group} needs a value; choose one of {', '.join(choices(group))}"
     text = str(error)
     missing = re.search(r"Could not find '(\w+)/([^']*)'", text)
     if missing:
@@ -161,19 +167,25 @@ def _one_line(error: Exception, overrides: Sequence[str]) -> str:
         full = re.search(r"full_key: ([\w.]+)", text)
         name = full.group(1) if full else key.group(1)
         return f"{name} is not a known key; {_suggest(name)}"
-    full = re.search(r"full_key: ([\w.\[\]]+)", text)
-    value = re.search(r"Value '(.*?)'", text)
     first = " ".join(text.split("\n")[0].split())
-    if isinstance(error, OmegaConfBaseException) or value:
-        enum = re.search(r"expected one of \[(.*?)\]", text)
-        if enum and full:
-            return f"{full.group(1)}: {first.split(',')[0].lower()}; choose one of {enum.group(1).lower()}"
-        where = full.group(1) if full else "the configuration"
-        return f"{where}: {first[0].lower()}{first[1:]}"
     for override in overrides:
         if override in text:
             return f"the override {override!r} can't be read: {first}"
     return first
+
+
+def _wrong_value(override: str, said: str) -> str:
+    """Hydra's complaint about a value, with the key in front and what would be right behind."""
+    key, _, value = override.partition("=")
+    first = " ".join(said.split("\n")[0].split())
+    if "not in struct" in said or "Key '" in said:
+        return f"{key.lstrip('+~')} is not a known key; {_suggest(key.lstrip('+~'))}"
+    choice = re.search(r"expected one of \[(.*?)\]", said)
+    if choice:
+        return f"{override} is not known; choose one of {choice.group(1).lower()}"
+    if "ListConfig" in said or "list" in said.lower():
+        return f"{override}: a list is wanted, as in '{key}=[{value or '...'}]'"
+    return f"{override}: {first[:1].lower()}{first[1:]}"
 
 
 def _no_strangers(node: DictConfig, path: str = "") -> None:
@@ -181,13 +193,13 @@ def _no_strangers(node: DictConfig, path: str = "") -> None:
     kind = OmegaConf.get_type(node)
     if is_dataclass(kind):
         known = {entry.name for entry in fields(kind)}
-        for key in node:
-            if str(key) not in known:
+        for key in map(str, node):
+            if key not in known:
                 name = f"{path}{key}"
                 raise InputError(f"{name} is not a known key; {_suggest(name)}")
-    for key in node:
+    for key in map(str, node):
         if OmegaConf.is_missing(node, key):
-            raise InputError(f"{path}{key} has no value; choose one of {', '.join(choices(str(key)))}")
+            raise InputError(f"{path}{key} has no value; choose one of {', '.join(choices(key))}")
         child = node._get_node(key)
         if isinstance(child, DictConfig) and not child._is_none():
             _no_strangers(child, f"{path}{key}.")

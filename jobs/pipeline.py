@@ -181,7 +181,12 @@ class Pipeline:
                 self._prompts.add(key)
                 self.folder.prompts.append([{"key": key, "task_id": task.id, "setting": setting.value, "text": prompt.text}])
         request = content_key(
-            task.key, setting, self.engine.identity, prompt.hash if prompt else None, self.config.strategy, self.config.seed
+            task.key,
+            setting,
+            self.engine.identity,
+            prompt.hash if prompt else None,
+            self.config.strategy,
+            self.config.seed,
         )
         work = Assignment(task, setting, self._missing(task, setting, request), seed_from(request), request, prompt)
         stored = [
@@ -231,9 +236,7 @@ class Pipeline:
     def _candidate(self, work: Assignment, row: dict[str, Any]) -> Candidate:
         views = halves(str(row["seed"])) if row["halved"] else (ALL,)
         artifact = icontract.parse(row["text"], self.config.parsing)
-        return Candidate(
-            row["key"], work.task.id, self.engine.name, work.setting, row["sample"], row["text"], artifact, views
-        )
+        return Candidate(row["key"], work.task.id, self.engine.name, work.setting, row["sample"], row["text"], artifact, views)
 
     def _on_verdicts(self, added: int) -> None:
         self.display.done("verdicts", added)
@@ -299,9 +302,7 @@ class Pipeline:
     def _track(self) -> Tracker:
         if self.config.tracker.kind == "none":
             return NoTracker()
-        return WandbTracker(
-            self.config.tracker, self.config.name, self.folder.path, plain(self.config), self.warnings.append
-        )
+        return WandbTracker(self.config.tracker, self.config.name, self.folder.path, plain(self.config), self.warnings.append)
 
     async def close(self) -> None:
         await self.engine.close()
@@ -314,4 +315,3 @@ class Pipeline:
 
 def _station(checker: IcontractChecker, repositories: dict[str, str]) -> Station:
     return Station(checker, partial(construction.workspace, given=repositories))
-

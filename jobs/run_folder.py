@@ -63,7 +63,9 @@ class RunFolder:
             if key in GROWING and isinstance(was, int) and isinstance(now, int) and (now > was != 0 or now == 0):
                 continue
             group = next((name for name in ("dataset", "model", "strategy", "checker") if key.startswith(name + ".")), "")
-            label = f"{group}={_choice(new, group)}" if group and _choice(old, group) != _choice(new, group) else f"{key}={now}"
+            label = (
+                f"{group}={_choice(new, group)}" if group and _choice(old, group) != _choice(new, group) else f"{key}={now}"
+            )
             was = _choice(old, group) if label.startswith(f"{group}=") and group else was
             how = "may only grow" if key in GROWING else "can't change"
             raise InputError(f"{label}: the run in {self.path} was made with {was}, and it {how}; choose another name=")

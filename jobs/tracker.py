@@ -86,7 +86,18 @@ class WandbTracker:
                 for name in ("corr", "comp"):
                     figures[f"{head}/{name}@{row['k']}"] = row[name]
                 figures[f"{head}/comp_fraction"] = row["comp_fraction"]
-            columns = ["task_id", "model", "setting", "sample", "view", "correct", "complete", "killed", "reason", "text"]
+            columns = [
+                "task_id",
+                "model",
+                "setting",
+                "sample",
+                "view",
+                "correct",
+                "complete",
+                "killed",
+                "reason",
+                "text",
+            ]
             table = wandb.Table(columns=columns)
             for index, candidate in enumerate(candidates):
                 if index == TABLE_ROWS:
@@ -99,7 +110,7 @@ class WandbTracker:
         if self._run is None:
             return ""
         with self._excused():
-            self._run.finish(quiet=True)
+            self._run.finish()
         return f"W&B: {where}" if self._run is not None else ""
 
 

@@ -30,9 +30,7 @@ class Bubblewrap:
     def __init__(self) -> None:
         self._bwrap = shutil.which("bwrap")
         if self._bwrap is None:
-            raise SandboxUnavailable(
-                "sandbox=bubblewrap: the program bwrap is not installed; install the package bubblewrap"
-            )
+            raise SandboxUnavailable("sandbox=bubblewrap: the program bwrap is not installed; install the package bubblewrap")
         problem = _probe(self)
         if problem:
             raise SandboxUnavailable(f"sandbox=bubblewrap does not start on this machine: {problem}")

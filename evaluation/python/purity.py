@@ -10,9 +10,50 @@ import ast
 from ensures.candidate import Clauses
 
 _BUILTINS = frozenset(
-    "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate float format frozenset hash hex int "
-    "isinstance issubclass len list max min oct ord pow range repr reversed round set slice sorted str sum tuple type zip "
-    "hasattr getattr".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytes",
+        "callable",
+        "chr",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "float",
+        "format",
+        "frozenset",
+        "hash",
+        "hex",
+        "int",
+        "isinstance",
+        "issubclass",
+        "len",
+        "list",
+        "max",
+        "min",
+        "oct",
+        "ord",
+        "pow",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+        "hasattr",
+        "getattr",
+    ]
 )
 _READERS = frozenset(
     # str and bytes
@@ -28,11 +69,13 @@ _READERS = frozenset(
 )
 _MODULES = {
     "math": None,  # all of it
-    "operator": frozenset("eq ne lt le gt ge add sub mul and_ or_ not_ contains truth".split()),
-    "re": frozenset("match fullmatch search findall escape".split()),
+    "operator": frozenset(
+        ["eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "and_", "or_", "not_", "contains", "truth"]
+    ),
+    "re": frozenset(["match", "fullmatch", "search", "findall", "escape"]),
     "copy": frozenset(["copy", "deepcopy"]),
     "collections": frozenset(["Counter", "OrderedDict"]),
-    "os.path": frozenset("basename dirname join isabs normpath split splitext".split()),
+    "os.path": frozenset(["basename", "dirname", "join", "isabs", "normpath", "split", "splitext"]),
 }
 _MODULES_FUNCTIONS = frozenset(["Counter", "deepcopy"])
 

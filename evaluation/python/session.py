@@ -2,8 +2,8 @@
 
 Candidates that the static gate passes share one execution of a subject, in which nothing is raised; each of the others
 runs alone under icontract's real behaviour. What sharing can't tell exactly is repeated alone: an execution that ended
-abnormally, one in which an iterator passed by, an original whose tests said something else than without candidates, and
-a violation that somebody on the stack might have swallowed.
+abnormally, one in which an iterator passed by, an original whose tests said something else than without candidates, a
+condition that called the subject, and a violation that somebody on the stack might have swallowed.
 """
 
 from collections.abc import Sequence
@@ -70,9 +70,7 @@ class IcontractSession(Session):
 
     def _start(self) -> None:
         self.close()
-        self.worker = Worker(
-            self.checker.sandbox, self.workspace, self.task, self.definition, self.tests, self.checker.limits
-        )
+        self.worker = Worker(self.checker.sandbox, self.workspace, self.task, self.definition, self.tests, self.checker.limits)
         facts = self._collect()
         preload = facts.get("preload")
         if preload and not facts.get("exact"):
@@ -167,9 +165,7 @@ class IcontractSession(Session):
         verdicts: list[tuple[Verdict, ...] | None] = [None] * len(submissions)
         together = [index for index, submission in enumerate(submissions) if plainly_pure(submission.clauses)]
         if together:
-            for index, shared in zip(
-                together, self._shared(subject, [submissions[index] for index in together]), strict=True
-            ):
+            for index, shared in zip(together, self._shared(subject, [submissions[index] for index in together]), strict=True):
                 verdicts[index] = shared
         return [
             verdict if verdict is not None else self._alone(subject, submission)
@@ -193,15 +189,19 @@ class IcontractSession(Session):
         results: list[tuple[Verdict, ...] | None] = []
         for index, submission in enumerate(submissions):
             verdicts = _verdicts(answer, index, len(submission.views))
-            doubtful = any(v.reason is Reason.POSTCONDITION_VIOLATED and v.surfaced is None for v in verdicts)
+            doubtful = any(event["e"] == "reentrant" and event["c"] == index for event in answer["events"])
+            doubtful = doubtful or any(v.reason is Reason.POSTCONDITION_VIOLATED and v.surfaced is None for v in verdicts)
             results.append(None if doubtful else verdicts)
         return results
 
     def _alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
         """An execution for each view, with icontract's real behaviour: what it would raise is raised."""
-        verdicts = []
+        verdicts: list[Verdict] = []
         for view in submission.views:
-            answer = self._execute(subject, candidates=[_spec(submission, (view,))], raising=True, whole=True)
+            command = {"candidates": [_spec(submission, (view,))], "raising": True, "whole": True}
+            answer = self._execute(subject, **command)
+            if _last(answer, "lost"):  # once may be the machine's doing, twice is the candidate's
+                answer = self._execute(subject, **command)
             verdicts += _verdicts(answer, 0, 1)
         return tuple(verdicts)
 
@@ -220,7 +220,7 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
     events = [event for event in answer["events"] if event.get("c") == index]
     end = _last(answer, "end")
     ending = _ending(answer)
-    swallowed = {event["test"] for event in answer["events"] if event["e"] == "surfaced"}
+    reported = {event["test"] for event in answer["events"] if event["e"] == "surfaced"}
     broken = next((event for event in events if event["e"] == "broken"), None)
     if broken is not None:
         verdict = Verdict(Outcome.ERROR, Reason(broken["reason"]), message=broken["message"])
@@ -230,13 +230,15 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
         violated = next((e for e in events if e["e"] == "violated" and e["v"] == view), None)
         raised = next((e for e in events if e["e"] == "raised" and e["v"] == view), None)
         said = violated or raised or {}
-        surfaced = None
+        surfaced, ended = None, ending
         if violated is not None:
-            surfaced = violated["surfaced"] if "surfaced" in violated else bool(swallowed)
+            surfaced = violated["surfaced"] if "surfaced" in violated else bool(reported)
+            if "surfaced" in violated and surfaced:
+                ended = Ending.FAILED  # nothing was raised here; where it is, that test fails
         verdicts.append(
             decide(
                 Observed(
-                    ending=ending,
+                    ending=ended,
                     violated=violated is not None,
                     raised=raised is not None,
                     clause=said.get("clause"),

@@ -97,6 +97,12 @@ class Supervisor:
             finally:
                 os.close(into)
             return self.follow(channel, out, started, deadline)
+        except Lost as error:
+            # the warm process did not survive the execution: whoever ended it stood below it
+            self.start()
+            events = [{"e": "lost", "message": str(error)}]
+            seconds = time.monotonic() - started
+            return {"ending": "tampered", "events": events, "status": 0, "cpu": 0.0, "peak_kb": 0, "seconds": seconds}
         finally:
             os.close(out)
             self.sweep()
@@ -203,7 +209,7 @@ class Supervisor:
 def main():
     requests, answers = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
+    for fd in (0, 1):  # standard error is the supervisor's own, for its last words; children lose it
         os.dup2(nowhere, fd)
     for fd in (requests, answers):
         os.set_inheritable(fd, False)
@@ -227,12 +233,15 @@ def main():
 
 
 def requests_of_children(requests, answers):
-    """Forked children must not hold the channel to the outside."""
+    """Forked children must not hold the channel to the outside, nor the supervisor's standard error."""
 
     held = [requests, answers]
+    nowhere = os.open(os.devnull, os.O_RDWR)
 
     def forget():
-        while held:  # once: a grandchild may have the same numbers for something of its own
+        if held:  # once: a grandchild may have the same numbers for something of its own
+            os.dup2(nowhere, 2)
+        while held:
             try:
                 os.close(held.pop())
             except OSError:

@@ -10,6 +10,7 @@ import contextvars
 import inspect
 import linecache
 import sys
+import threading
 import zlib
 
 from . import frames
@@ -30,6 +31,7 @@ class Candidate:
         self.raised = [OPEN] * len(self.views)
         self.broken = False
         self.suspended = False
+        self.reentrant = False
 
     def view_of(self, test, number):
         """Index of the view that this call counts for; None where it counts for none."""
@@ -66,6 +68,7 @@ class Flat:
         self.iterators = False
         self.observer = None
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
+        self._evaluating = threading.local()
 
     # Around a test
 
@@ -75,8 +78,10 @@ class Flat:
             candidate.suspended = False
 
     def all_decided(self):
-        return bool(self.candidates) and not self.every_call and all(
-            candidate.broken or all(candidate.decided) for candidate in self.candidates
+        return (
+            bool(self.candidates)
+            and not self.every_call
+            and all(candidate.broken or all(candidate.decided) for candidate in self.candidates)
         )
 
     # Around a call
@@ -101,15 +106,27 @@ class Flat:
         return getattr(checker, "__postcondition_snapshots__", []), postconditions
 
     def call(self, site, args, kwargs):
-        """What stands in the subject's place. icontract's rule: inside a call of the subject, the subject runs bare."""
+        """What stands in the subject's place, with icontract's guard as it is.
+
+        Inside a call of the subject the subject runs bare; the end of such a bare call lifts the guard (icontract's
+        `finally` discards it whoever set it), so that later calls from the same body, and from conditions, are checked.
+        A condition of one candidate that calls the subject must not be seen by its neighbours: there the subject runs
+        bare without touching the guard, and that candidate is named, to be run alone.
+        """
+        evaluating = getattr(self._evaluating, "candidate", None)
+        if evaluating is not None and not self.raising:
+            if not evaluating.reentrant:
+                evaluating.reentrant = True
+                self.report({"e": "reentrant", "c": evaluating.index})
+            return site.body(*args, **kwargs)
         active = self._guard.get()
         if active is None:
             active = set()
             self._guard.set(active)
-        if id(site) in active:
-            return site.body(*args, **kwargs)
-        active.add(id(site))
         try:
+            if id(site) in active:
+                return site.body(*args, **kwargs)
+            active.add(id(site))
             return self._checked(site, args, kwargs)
         finally:
             active.discard(id(site))
@@ -143,6 +160,7 @@ class Flat:
         for candidate, view in live:
             own = dict(resolved)
             snapshots = site.contracts[candidate.index][0]
+            self._evaluating.candidate = candidate
             try:
                 if snapshots:
                     own["OLD"] = checkers._capture_old(snapshots, own, site.body)
@@ -150,6 +168,8 @@ class Flat:
                 self._raised(candidate, view, None, error, truths)
             else:
                 before.append((candidate, view, own))
+            finally:
+                self._evaluating.candidate = None
         if self.observer is not None:
             self.observer.before(site, args, kwargs)
         try:
@@ -165,7 +185,11 @@ class Flat:
             self.iterators = True
         for candidate, view, own in before:
             own["result"] = result
-            self._conditions(checkers, site, candidate, view, own, truths)
+            self._evaluating.candidate = candidate
+            try:
+                self._conditions(checkers, site, candidate, view, own, truths)
+            finally:
+                self._evaluating.candidate = None
         if self.every_call:
             text = "".join(truths.get(candidate.index, "-") for candidate in self.candidates)
             self.report({"e": "call", "test": test, "n": number, "truths": text})

@@ -69,7 +69,11 @@ def redirect(function, target):
     As under icontract's own wrapper, `__wrapped__` leads to the body, so that signatures are found.
     """
     free = function.__code__.co_freevars
-    lines = ["def outer(%s):" % ", ".join(free), "    def call(*args, **kwargs):", "        return 'target'(args, kwargs)"]
+    lines = [
+        "def outer(%s):" % ", ".join(free),
+        "    def call(*args, **kwargs):",
+        "        return 'target'(args, kwargs)",
+    ]
     if free:
         lines.append("        " + "; ".join(free))
     with warnings.catch_warnings():
@@ -106,8 +110,6 @@ class Loader:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == self.name:
                 first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
                 if first == self.line:
-                    node.decorator_list.append(
-                        ast.copy_location(ast.Name(id=HOOK_NAME, ctx=ast.Load()), node)
-                    )
+                    node.decorator_list.append(ast.copy_location(ast.Name(id=HOOK_NAME, ctx=ast.Load()), node))
                     self.found += 1
         return compile(tree, self.path, "exec", dont_inherit=True)

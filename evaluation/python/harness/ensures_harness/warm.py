@@ -61,9 +61,7 @@ def collect_and_serve(channel, config):
         found = subject.functions_at(path, name, line)
         exact = len(found) == 1 and not called
         loaded = sorted(
-            name
-            for name, module in list(sys.modules.items())
-            if "." not in name and _foreign(module, config["root"])
+            name for name, module in list(sys.modules.items()) if "." not in name and _foreign(module, config["root"])
         )
         wire.send(
             channel.fileno(),
@@ -79,15 +77,14 @@ def collect_and_serve(channel, config):
             command, fds = receive(channel)
             if command is None:
                 os._exit(0)
-            fork_execution(
-                channel, command, fds, lambda: execute_here(command, fds[0], session, plugin, found[0], config)
-            )
+            fork_execution(channel, command, fds, lambda: execute_here(command, fds[0], session, plugin, found[0], config))
 
     plugin = Plugin(config, loop)
     sys.setprofile(watch)
     status = run_pytest(config, plugin)
     wire.send(
-        channel.fileno(), {"ready": False, "status": int(status), "errors": plugin.errors[:5], "missing": plugin.missing}
+        channel.fileno(),
+        {"ready": False, "status": int(status), "errors": plugin.errors[:5], "missing": plugin.missing},
     )
     os._exit(0)
 

@@ -1,0 +1,1 @@
+"""The tests, in the folders' own order; tests/performance holds the measurements."""
