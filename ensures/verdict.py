@@ -7,7 +7,8 @@ The rule (ours, called `strict`), over all covering tests of one subject, none s
 2. Otherwise `error` (-1), with the first that applies of: `tampered`, `timeout`, `out_of_memory`, `crashed`,
    `condition_raised` (a condition or snapshot raised; the candidate sits out the rest of that test, which the exception
    would have ended, and resumes with the next), `test_failed`.
-3. Otherwise `holds` (1).
+3. Otherwise `holds` (1), if its conditions were evaluated on at least one call. What was never asked has said nothing:
+   that is `error`, `not_evaluated`.
 
 Before any execution a candidate can already be an error: `syntax_error`, `compile_error`, `unsupported`.
 
@@ -38,6 +39,7 @@ class Reason(enum.StrEnum):
     SYNTAX_ERROR = "syntax_error"
     COMPILE_ERROR = "compile_error"
     UNSUPPORTED = "unsupported"
+    NOT_EVALUATED = "not_evaluated"
 
 
 class Ending(enum.StrEnum):
@@ -79,6 +81,7 @@ class Observed:
     surfaced: bool | None = None
     seconds: float = 0.0
     tests_failed: tuple[str, ...] = ()
+    evaluated: int = 1  # calls on which its conditions were asked
 
 
 _ABNORMAL = {
@@ -97,6 +100,8 @@ def decide(seen: Observed) -> Verdict:
         outcome, reason = Outcome.ERROR, _ABNORMAL[seen.ending]
     elif seen.raised:
         outcome, reason = Outcome.ERROR, Reason.CONDITION_RAISED
+    elif seen.ending is Ending.PASSED and not seen.evaluated:
+        outcome, reason = Outcome.ERROR, Reason.NOT_EVALUATED
     elif seen.ending is Ending.PASSED:
         outcome, reason = Outcome.HOLDS, Reason.PASSED
     else:
@@ -131,7 +136,7 @@ def published_status(reason: str, ending: str | None, surfaced: bool | None, mes
         if surfaced and message.startswith(_PUBLISHED_VIOLATIONS):
             return "icontract_fail"
         return "passed" if ending == Ending.PASSED else "failed"
-    if reason == Reason.PASSED:
+    if reason in (Reason.PASSED, Reason.NOT_EVALUATED):
         return "passed"
     if reason in (Reason.CRASHED, Reason.TAMPERED, Reason.OUT_OF_MEMORY):
         return "reports_not_exist"

@@ -37,6 +37,7 @@ from jobs.tracker import NoTrackerConfig, WandbConfig
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 GROUPS = ("dataset", "model", "strategy", "checker", "sandbox", "cluster", "tracker")
+MAPPINGS = ("dataset.repositories",)
 REPORTED = (1, 3, 5)
 
 
@@ -100,7 +101,7 @@ def load(overrides: Sequence[str]) -> RunConfig:
     """The run's configuration. Raises InputError."""
     _register()
     GlobalHydra.instance().clear()
-    overrides = [_group_alias(override) for override in overrides]
+    overrides = [_as_meant(override) for override in overrides]
     try:
         with initialize_config_dir(str(CONF), version_base=None):
             composed = compose("config", overrides=overrides)
@@ -116,10 +117,12 @@ def load(overrides: Sequence[str]) -> RunConfig:
     return config
 
 
-def _group_alias(override: str) -> str:
-    """`+model=x` where the defaults list already has a model is what the user meant by `model=x`."""
-    found = re.match(r"\+{1,2}(\w+)=", override)
-    return override.lstrip("+") if found and found.group(1) in GROUPS else override
+def _as_meant(override: str) -> str:
+    """`+model=x` where there is a model already is `model=x`; a mapping's keys are the user's own, which Hydra calls adding."""
+    key = override.lstrip("+").partition("=")[0]
+    if key in GROUPS:
+        return override.lstrip("+")
+    return f"++{override.lstrip('+')}" if key in MAPPINGS else override
 
 
 def known_keys(node: Any = None, prefix: str = "") -> list[str]:
@@ -143,6 +146,9 @@ def choices(group: str) -> list[str]:
 
 
 def _suggest(key: str) -> str:
+    if key in known_keys():
+        group = key.partition(".")[0]
+        return f"it belongs to another choice of {group} than the one taken ({', '.join(choices(group))})"
     near = difflib.get_close_matches(key, known_keys(), n=3, cutoff=0.5)
     if near:
         return "did you mean " + " or ".join(near) + "?"

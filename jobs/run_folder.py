@@ -49,8 +49,8 @@ class RunFolder:
 
     def _check(self, config: dict[str, Any]) -> bool:
         stored = self.path / "config.yaml"
-        if not stored.exists():
-            return False
+        if not stored.exists() or not any(self.path.glob("*/*.parquet")):
+            return False  # nothing was made yet: a first try with a mistake in it binds nobody
         try:
             before = yaml.safe_load(stored.read_text(encoding="utf-8"))
         except yaml.YAMLError as error:

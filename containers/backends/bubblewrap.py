@@ -61,7 +61,7 @@ class Bubblewrap:
         argv += ["--chdir", str(spec.cwd)]
         if root:
             argv += ["/usr/bin/setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-            argv += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+            argv += ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "keep", "--"]
         return argv + list(spec.argv)
 
     def start(self, spec: SandboxSpec) -> subprocess.Popen[bytes]:

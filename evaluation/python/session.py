@@ -246,6 +246,7 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
                     surfaced=surfaced,
                     seconds=answer["seconds"],
                     tests_failed=tuple(end.get("failed", ())),
+                    evaluated=end["evaluated"][index][view] if "evaluated" in end else 0,
                 )
             )
         )

@@ -134,8 +134,9 @@ def _of_one(term: Term) -> Iterator[Template]:
     if types == {"NoneType"}:
         yield make("value", 9, f"{t} is None")
         return
-    if "NoneType" not in types:
-        yield make("none", 1, f"{t} is not None")
+    yield make("none", 1, f"{t} is not None")
+    if "NoneType" in types:
+        yield make("value", 9, f"{t} is None")
     builtin = sorted(types & {*_SCALARS, *_CONTAINERS})
     if set(builtin) == types:
         names = [name if name != "NoneType" else "type(None)" for name in builtin]

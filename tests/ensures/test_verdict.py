@@ -19,6 +19,7 @@ from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide, 
         (Observed(Ending.TAMPERED), Outcome.ERROR, Reason.TAMPERED),
         (Observed(Ending.OUT_OF_MEMORY), Outcome.ERROR, Reason.OUT_OF_MEMORY),
         (Observed(Ending.CRASHED), Outcome.ERROR, Reason.CRASHED),
+        (Observed(Ending.PASSED, evaluated=0), Outcome.ERROR, Reason.NOT_EVALUATED),
         (Observed(Ending.STOPPED), Outcome.ERROR, Reason.TEST_FAILED),
     ],
 )

@@ -130,7 +130,7 @@ MODULE = '''
                 return n - 1
 '''
 
-TESTS = '''
+TESTS = """
     import threading
 
     import pytest
@@ -224,7 +224,7 @@ TESTS = '''
         thread.start()
         thread.join()
         assert seen == [[6]]
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -360,7 +360,9 @@ def test_case(
 
 
 @pytest.mark.parametrize(("method", "tests", "text", "outcome", "reason"), CASES)
-def test_real_icontract_agrees(folder: Path, method: str, tests: tuple[str, ...], text: str, outcome: int, reason: str) -> None:
+def test_real_icontract_agrees(
+    folder: Path, method: str, tests: tuple[str, ...], text: str, outcome: int, reason: str
+) -> None:
     if "violated" in reason and ("error=" in text or "thread" in tests):
         pytest.skip("the cold oracle reads printed text and can't see this violation")
     task = projects.task(folder, "demo.py", method, names_of(*tests))

@@ -29,6 +29,7 @@ class Candidate:
         self.views = spec.get("views", ["all"])
         self.decided = [OPEN] * len(self.views)
         self.raised = [OPEN] * len(self.views)
+        self.evaluated = [0] * len(self.views)  # calls on which its conditions were asked
         self.broken = False
         self.suspended = False
         self.reentrant = False
@@ -197,6 +198,7 @@ class Flat:
 
     def _conditions(self, checkers, site, candidate, view, resolved, truths):
         postconditions = site.contracts[candidate.index][1]
+        candidate.evaluated[view] += 1
         for position, contract in enumerate(postconditions):
             clause = len(postconditions) - 1 - position  # icontract evaluates from the bottom up
             try:
@@ -298,7 +300,7 @@ def decorated(candidate, body):
     lines.append(indent + "@__ensures_take__")
     lines.append(indent + "def __ensures_candidate__(): pass")
     text = "\n".join(lines) + "\n"
-    filename = "<ensures candidate %d>" % candidate.index
+    filename = "<candidate %08x>" % zlib.crc32(text.encode("utf-8", "surrogatepass"))
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     code = compile(text, filename, "exec", dont_inherit=True)
     import icontract

@@ -237,6 +237,7 @@ def end(plugin, report, failed):
             "e": "end",
             "failed": failed[:50],
             "calls": running.calls,
+            "evaluated": [candidate.evaluated for candidate in running.candidates],
             "body_raised": running.body_raised,
             "iterators": running.iterators,
             "memory": plugin.memory,
