@@ -118,7 +118,7 @@ def load(overrides: Sequence[str]) -> RunConfig:
 
 
 def _as_meant(override: str) -> str:
-    """`+model=x` where there is a model already is `model=x`; a mapping's keys are the user's own, which Hydra calls adding."""
+    """`+model=x` where there is a model already is `model=x`; a mapping's keys are the user's own (Hydra: adding)."""
     key = override.lstrip("+").partition("=")[0]
     if key in GROUPS:
         return override.lstrip("+")

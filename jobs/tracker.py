@@ -1,6 +1,7 @@
 """The adapter to Weights & Biases. A tracker that fails never fails the run: it is said, and the run goes on."""
 
 import contextlib
+import netrc
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -122,8 +123,10 @@ def _identifier(folder: Path) -> str:
 
 
 def _logged_in() -> bool:
+    """A key in the environment or in the netrc file that `wandb login` writes; nobody is asked."""
     if os.environ.get("WANDB_API_KEY"):
         return True
-    import wandb
-
-    return bool(wandb.api.api_key)
+    with contextlib.suppress(OSError, netrc.NetrcParseError):
+        hosts = netrc.netrc().hosts
+        return any("wandb" in host for host in hosts)
+    return False

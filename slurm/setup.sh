@@ -18,9 +18,10 @@ find_python() {
 set_up() {
   local root=$1 extras=${2:-} python wanted mark
   VENV=${ENSURES_VENV:-$root/.venv}
-  wanted=$( (cat "$root/pyproject.toml"; printf '%s' "$extras") | sha256sum | cut -c1-16)
-  mark="$VENV/.ensures-$wanted"
-  if [ ! -e "$mark" ]; then
+  wanted=$(sha256sum < "$root/pyproject.toml" | cut -c1-16)
+  mark="$VENV/.ensures-$wanted-$extras"
+  # whoever needs no extras is served by any installation of these versions
+  if [ ! -e "$mark" ] && ! { [ -z "$extras" ] && compgen -G "$VENV/.ensures-$wanted-*" >/dev/null; }; then
     python=$(find_python) || stop "Python 3.11 or newer was not found; install it or name one in ENSURES_PYTHON"
     if [ ! -x "$VENV/bin/python" ]; then
       say "making $VENV with $python"

@@ -87,6 +87,27 @@ def plainly_pure(clauses: Clauses) -> bool:
     return all(_decorator_is_pure(text) for text in clauses.snapshots + clauses.ensures)
 
 
+# What runs an iterator dry. Equality, identity, isinstance and attributes do not.
+_CONSUMERS = frozenset(
+    "all any bytes dict enumerate frozenset list max min set sorted sum tuple zip reversed len next iter".split()
+)
+
+
+def may_consume(clauses: Clauses) -> bool:
+    """True if a condition or snapshot could take elements out of an iterator that it is given."""
+    for text in clauses.snapshots + clauses.ensures:
+        for node in ast.walk(ast.parse(text.strip().removeprefix("@").strip(), mode="eval")):
+            if isinstance(node, (ast.comprehension, ast.In, ast.NotIn, ast.Starred)):
+                return True
+            if isinstance(node, ast.Call):
+                function = node.func
+                if isinstance(function, ast.Name) and function.id in _CONSUMERS:
+                    return True
+                if isinstance(function, ast.Attribute) and function.attr != "ensure" and function.attr != "snapshot":
+                    return True
+    return False
+
+
 def _decorator_is_pure(text: str) -> bool:
     try:
         call = ast.parse(text.strip().removeprefix("@").strip(), mode="eval").body
@@ -108,6 +129,13 @@ def _decorator_is_pure(text: str) -> bool:
     return not any(keyword.arg in ("error", "enabled", "a_repr", None) for keyword in call.keywords)
 
 
+_HARMLESS_DUNDERS = ("__name__", "__qualname__", "__class__")
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in _HARMLESS_DUNDERS
+
+
 _FORBIDDEN = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -115,7 +143,7 @@ def _pure(node: ast.AST) -> bool:
     for inner in ast.walk(node):
         if isinstance(inner, _FORBIDDEN):
             return False
-        if isinstance(inner, ast.Attribute) and inner.attr.startswith("_") and inner.attr.endswith("__"):
+        if isinstance(inner, ast.Attribute) and _is_dunder(inner.attr):
             return False
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):
             return False

@@ -3,7 +3,7 @@
 Candidates that the static gate passes share one execution of a subject, in which nothing is raised; each of the others
 runs alone under icontract's real behaviour. What sharing can't tell exactly is repeated alone: an execution that ended
 abnormally, one in which an iterator passed by, an original whose tests said something else than without candidates, a
-condition that called the subject, and a violation that somebody on the stack might have swallowed.
+condition that called the subject, and a violation of which a probe could not tell if somebody swallowed it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from ensures.view import View
 from evaluation.checker import Plain, Session, Submission
 from evaluation.python import definition
-from evaluation.python.purity import plainly_pure
+from evaluation.python.purity import may_consume, plainly_pure
 from evaluation.python.worker import Definition, Worker, harness_version
 from evaluation.workspace import Workspace, module_text, with_implementation
 
@@ -58,10 +58,11 @@ class IcontractSession(Session):
         self.checker, self.task, self.workspace = checker, task, workspace
         self.text = module_text(workspace, task)
         found = definition.first_line(task)
-        self.definition = Definition(workspace.root / task.file, task.qualname.rpartition(".")[2], found)
+        self.definition = Definition(workspace.root / task.file, task.qualname.rpartition(".")[2], found, task.implementation)
         self.tests = tuple(test for test in task.tests if test not in task.excluded_tests)
         self.excluded: tuple[str, ...] = ()
         self.executions = 0
+        self.iterators = False  # does the original take or give iterators?
         self.worker: Worker | None = None
         self._start()
         self.baseline = self._baseline()
@@ -115,7 +116,8 @@ class IcontractSession(Session):
         if subject.kind is not Kind.ORIGINAL:
             text = with_implementation(self.text, self.task, subject.payload)
         self.executions += 1
-        request = {"do": "execute", "text": text, "seconds": self.checker.seconds, **command}
+        request = {"do": "execute", "text": text, "implementation": subject.payload, **command}
+        request.setdefault("seconds", self.checker.seconds)
         for last in (False, True):
             try:
                 if self.worker is None:
@@ -135,6 +137,8 @@ class IcontractSession(Session):
         limit = {} if seconds is None else {"seconds": min(seconds, self.checker.seconds)}
         answer = self._execute(subject, tests=True, whole=True, **limit)
         end = _last(answer, "end")
+        if subject.kind is Kind.ORIGINAL:
+            self.iterators = bool(end.get("iterators"))
         tests = {event["id"]: event["outcome"] for event in answer["events"] if event["e"] == "test"}
         return Plain(
             _ending(answer),
@@ -164,16 +168,30 @@ class IcontractSession(Session):
             return [(verdict,) * len(submission.views) for submission in submissions]
         verdicts: list[tuple[Verdict, ...] | None] = [None] * len(submissions)
         together = [index for index, submission in enumerate(submissions) if plainly_pure(submission.clauses)]
-        if together:
-            for index, shared in zip(together, self._shared(subject, [submissions[index] for index in together]), strict=True):
-                verdicts[index] = shared
+        if self.iterators:
+            together = self._leave_alone(together, submissions)
+        while together:
+            chosen = [submissions[index] for index in together]
+            shared, iterators = self._shared(subject, chosen)
+            if iterators and not self.iterators and len(together) > 1:
+                # one of them may have run dry what others were given: those that could go alone, the rest again
+                kept = self._leave_alone(together, submissions)
+                if kept != together:
+                    together = kept
+                    continue
+            for index, found in zip(together, shared, strict=True):
+                verdicts[index] = found
+            break
         return [
             verdict if verdict is not None else self._alone(subject, submission)
             for verdict, submission in zip(verdicts, submissions, strict=True)
         ]
 
-    def _shared(self, subject: Subject, submissions: Sequence[Submission]) -> list[tuple[Verdict, ...] | None]:
-        """Verdicts of one execution for all; None for those that it can't tell exactly."""
+    def _leave_alone(self, together: list[int], submissions: Sequence[Submission]) -> list[int]:
+        return [index for index in together if not may_consume(submissions[index].clauses)]
+
+    def _shared(self, subject: Subject, submissions: Sequence[Submission]) -> tuple[list[tuple[Verdict, ...] | None], bool]:
+        """Verdicts of one execution for all, None for those that it can't tell exactly; and if an iterator passed by."""
         answer = self._execute(
             subject,
             candidates=[_spec(submission, submission.views) for submission in submissions],
@@ -182,17 +200,15 @@ class IcontractSession(Session):
         end = _last(answer, "end")
         ending = _ending(answer)
         unsure = ending in (Ending.TIMEOUT, Ending.CRASHED, Ending.OUT_OF_MEMORY, Ending.TAMPERED)
-        unsure = unsure or (bool(end.get("iterators")) and len(submissions) > 1)
         unsure = unsure or (subject.kind is Kind.ORIGINAL and ending is Ending.FAILED)
         if unsure:
-            return [None] * len(submissions)
+            return [None] * len(submissions), False
         results: list[tuple[Verdict, ...] | None] = []
         for index, submission in enumerate(submissions):
-            verdicts = _verdicts(answer, index, len(submission.views))
             doubtful = any(event["e"] == "reentrant" and event["c"] == index for event in answer["events"])
-            doubtful = doubtful or any(v.reason is Reason.POSTCONDITION_VIOLATED and v.surfaced is None for v in verdicts)
-            results.append(None if doubtful else verdicts)
-        return results
+            doubtful = doubtful or "unknown" in end["surfaced"][index]
+            results.append(None if doubtful else _verdicts(answer, index, len(submission.views)))
+        return results, bool(end.get("iterators"))
 
     def _alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
         """An execution for each view, with icontract's real behaviour: what it would raise is raised."""
@@ -232,9 +248,9 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
         said = violated or raised or {}
         surfaced, ended = None, ending
         if violated is not None:
-            surfaced = violated["surfaced"] if "surfaced" in violated else bool(reported)
-            if "surfaced" in violated and surfaced:
-                ended = Ending.FAILED  # nothing was raised here; where it is, that test fails
+            surfaced = bool(reported) or ("surfaced" in end and end["surfaced"][index][view] is True)
+            if surfaced or ("failed_after" in end and end["failed_after"][index][view]):
+                ended = Ending.FAILED  # where it is really raised, that test fails
         verdicts.append(
             decide(
                 Observed(

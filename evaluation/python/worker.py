@@ -36,6 +36,7 @@ class Definition:
     path: Path
     name: str
     line: int
+    implementation: str
 
 
 class Worker:
@@ -84,6 +85,7 @@ class Worker:
                 "path": str(definition.path),
                 "name": definition.name,
                 "line": definition.line,
+                "implementation": definition.implementation,
                 "scratch": scratch,
                 "collect_seconds": 120,
                 "memory_mb": limits.memory_mb,

@@ -9,6 +9,7 @@ own) nothing is softened: what icontract would raise is raised.
 import contextvars
 import inspect
 import linecache
+import os
 import sys
 import threading
 import zlib
@@ -33,6 +34,9 @@ class Candidate:
         self.broken = False
         self.suspended = False
         self.reentrant = False
+        # of a violation: did it reach a test's report; and did a test that swallowed it fail otherwise?
+        self.surfaced = [None] * len(self.views)
+        self.failed_after = [False] * len(self.views)
 
     def view_of(self, test, number):
         """Index of the view that this call counts for; None where it counts for none."""
@@ -68,6 +72,7 @@ class Flat:
         self.violations = []  # exceptions that were really raised
         self.iterators = False
         self.observer = None
+        self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
         self._evaluating = threading.local()
 
@@ -138,6 +143,8 @@ class Flat:
         self.number += 1
         self.calls += 1
         test, number = self.test, self.number
+        if not self.iterators and any(map(_is_iterator, (*args, *kwargs.values()))):
+            self.iterators = True
         live = []
         for candidate in self.candidates:
             if candidate.broken or candidate.suspended:
@@ -155,8 +162,6 @@ class Flat:
                 for candidate, view in live:
                     self._raised(candidate, view, None, wrong, truths)
                 live = []
-            if not self.iterators and any(_is_iterator(value) for value in resolved.values()):
-                self.iterators = True
         before = []
         for candidate, view in live:
             own = dict(resolved)
@@ -182,7 +187,7 @@ class Flat:
             raise
         if self.observer is not None:
             self.observer.after(test, number, result)
-        if before and not self.iterators and _is_iterator(result):
+        if not self.iterators and _is_iterator(result):
             self.iterators = True
         for candidate, view, own in before:
             own["result"] = result
@@ -223,25 +228,68 @@ class Flat:
             kind = contract.error if isinstance(contract.error, type) else type(contract.error)
             name = kind.__name__
         event = {"e": "violated", "c": candidate.index, "v": view, "clause": clause, "test": self.test}
-        first = not candidate.decided[view]
-        candidate.decided[view] = DECIDED
+        first = candidate.surfaced[view] is None
         if not self.raising:
             frame = sys._getframe(5)  # _conditions, _checked, call, the target, the redirected function
-            event["surfaced"] = True if frames.surely_surfaces(frame.f_back, self.test_code) else None
             event["message"] = name + ":"
-            if self.messages:
+            if self.messages and first:
                 event["message"] = self._message(checkers, contract, resolved, name)
-            self.report(event)
+            if first:
+                self.report(event)
+            candidate.surfaced[view] = True
+            if not frames.surely_surfaces(frame.f_back, self.test_code):
+                error = self._probe(checkers, candidate, view, contract, resolved)
+                if error is not None:
+                    raise error  # this is the probe
+            candidate.decided[view] = DECIDED if candidate.surfaced[view] else OPEN
+            candidate.suspended = candidate.suspended or not candidate.surfaced[view]
             return
-        try:
-            error = checkers._create_violation_error(contract=contract, resolved_kwargs=resolved)
-        except BaseException as failure:
-            error = failure
+        candidate.surfaced[view] = candidate.surfaced[view] or False
+        candidate.decided[view] = DECIDED
+        error = self._error(checkers, contract, resolved)
         self.violations.append(error)
         if first:
             event["message"] = _say(error)
             self.report(event)
         raise error
+
+    def _error(self, checkers, contract, resolved):
+        try:
+            return checkers._create_violation_error(contract=contract, resolved_kwargs=resolved)
+        except BaseException as failure:
+            return failure
+
+    # Somebody on the stack may swallow the violation: a fork of the execution really raises, and says what came of it
+
+    def _probe(self, checkers, candidate, view, contract, resolved):
+        """In the probe: the exception to raise. In the execution: None, with what the probe found in `candidate`."""
+        candidate.surfaced[view] = "unknown"
+        if threading.current_thread() is not threading.main_thread():
+            return None  # a fork would lose the test's own thread
+        answer, into = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(answer)
+            self.probe = into
+            self.raising, self.report = True, lambda event: None
+            self.candidates = [candidate]
+            error = self._error(checkers, contract, resolved)
+            self.violations.append(error)
+            return error
+        os.close(into)
+        said = os.read(answer, 1)
+        os.close(answer)
+        os.waitpid(pid, 0)
+        if said in (b"s", b"p", b"f"):
+            candidate.surfaced[view] = said == b"s"
+            candidate.failed_after[view] = candidate.failed_after[view] or said == b"f"
+        return None
+
+    def end_probe(self, surfaced, outcome):
+        """After a test: a probe answers s (it surfaced), p or f (swallowed, and the test passed or failed), and ends."""
+        if self.probe is not None:
+            os.write(self.probe, b"s" if surfaced else outcome[:1].encode())
+            os._exit(0)
 
     def _message(self, checkers, contract, resolved, name):
         try:

@@ -47,6 +47,27 @@ def body_code(text, path, name, line):
     return matches[0]
 
 
+def alone(text, name, line, qualname):
+    """A module's text that holds nothing but the function, in its place: its line, its classes. None where it can't be."""
+    classes = qualname.split(".")[:-1]
+    first = text.split("\n", 1)[0]
+    margin = len(first) - len(first.lstrip(" "))
+    if "<locals>" in classes or margin < len(classes) or line - 1 < len(classes) or (margin and not classes):
+        return None
+    nest = "".join("%sclass %s:\n" % (" " * depth, part) for depth, part in enumerate(classes))
+    return "\n" * (line - 1 - len(classes)) + nest + text + "\n"
+
+
+def same_code(one, other):
+    """True if two code objects do the same; where they come from aside."""
+    if not isinstance(one, types.CodeType) or not isinstance(other, types.CodeType):
+        return type(one) is type(other) and one == other
+    names = "co_code co_names co_varnames co_freevars co_cellvars co_flags co_argcount co_posonlyargcount co_kwonlyargcount"
+    if any(getattr(one, name) != getattr(other, name) for name in [*names.split(), "co_firstlineno", "co_name"]):
+        return False
+    return len(one.co_consts) == len(other.co_consts) and all(map(same_code, one.co_consts, other.co_consts))
+
+
 def clone(function, code):
     """The same function with other code, as an object of its own."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

@@ -169,7 +169,8 @@ def execute_here(command, fd, session, plugin, function, config):
     try:
         code = None
         if command.get("text") is not None:
-            code = subject.body_code(command["text"], config["path"], config["name"], config["line"])
+            text = small_text(config, function, command["implementation"]) or command["text"]
+            code = subject.body_code(text, config["path"], config["name"], config["line"])
         plugin.flat = start_flat(command, report)
         if command.get("observe"):
             plugin.flat.observer = observe.Observer(report)
@@ -178,6 +179,20 @@ def execute_here(command, fd, session, plugin, function, config):
         report({"e": "not_exact", "message": str(reason)})
         return
     run_items(session, plugin, report, command)
+
+
+def small_text(config, function, implementation):
+    """The mutant by itself, where the original by itself compiles to what the module's import made."""
+    whole = subject.alone(config["implementation"], config["name"], config["line"], function.__qualname__)
+    if whole is None:
+        return None
+    try:
+        code = subject.body_code(whole, config["path"], config["name"], config["line"])
+    except (subject.NotExact, SyntaxError):
+        return None
+    if not subject.same_code(code, function.__code__):
+        return None
+    return subject.alone(implementation, config["name"], config["line"], function.__qualname__)
 
 
 def execute_fresh(command, fd, config):
@@ -214,9 +229,10 @@ def run_items(session, plugin, report, command):
     for position, item in enumerate(items):
         following = items[position + 1] if position + 1 < len(items) else None
         plugin.flat.begin(item.nodeid, test_code_of(item))
-        plugin.outcome, plugin.reported = "passed", False
+        plugin.outcome = "passed"
         started = time.perf_counter()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        plugin.flat.end_probe(bool(plugin.surfaced), plugin.outcome)
         if plugin.outcome == "failed":
             failed.append(item.nodeid)
         if command.get("tests"):
@@ -237,6 +253,8 @@ def end(plugin, report, failed):
             "e": "end",
             "failed": failed[:50],
             "calls": running.calls,
+            "surfaced": [candidate.surfaced for candidate in running.candidates],
+            "failed_after": [candidate.failed_after for candidate in running.candidates],
             "evaluated": [candidate.evaluated for candidate in running.candidates],
             "body_raised": running.body_raised,
             "iterators": running.iterators,
@@ -266,6 +284,8 @@ class Plugin:
             if name is not None:
                 found.add(name)
                 kept.append(item)
+                # nobody reads how a failure looks, and to render it costs more than most tests
+                item.repr_failure = item._repr_failure_py = brief
         items[:] = kept
         self.missing = [name for name in self.wanted if name not in found]
 
@@ -293,6 +313,10 @@ class Plugin:
     def pytest_runtest_logreport(self, report):
         if report.failed:
             self.outcome = "failed"
+
+
+def brief(excinfo, style=None):
+    return excinfo.typename
 
 
 def run_pytest(config, plugin):
