@@ -1,0 +1,1 @@
+"""Python: the icontract checker and what it runs in the sandbox."""

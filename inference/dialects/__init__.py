@@ -1,0 +1,1 @@
+"""One specification language a file: how its completions are parsed."""

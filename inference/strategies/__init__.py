@@ -1,0 +1,1 @@
+"""One file a strategy, each with its typed configuration."""

@@ -71,13 +71,13 @@ def test_nothing_of_the_host_is_seen(sandbox: Bubblewrap, monkeypatch: pytest.Mo
 
 def test_it_ends_with_its_parent(sandbox: Bubblewrap) -> None:
     code = (
-        "import sys, time; sys.path.insert(0, {root!r})\n"
+        f"import sys, time; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})\n"
         "from pathlib import Path\n"
         "from containers.backends.bubblewrap import Bubblewrap\n"
         "from containers.sandbox import SandboxSpec\n"
         "p = Bubblewrap().start(SandboxSpec(argv=('/usr/bin/sleep', '1000'), cwd=Path('/')))\n"
         "print(p.pid, flush=True); time.sleep(1000)"
-    ).format(root=str(Path(__file__).resolve().parents[2]))
+    )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     child = int(parent.stdout.readline())

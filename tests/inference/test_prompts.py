@@ -5,8 +5,8 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensures.task import Language, Repository, Setting, Task
 from construction import parse
+from ensures.task import Language, Repository, Setting, Task
 from inference import prompts
 
 MODULE = '''

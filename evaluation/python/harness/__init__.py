@@ -1,0 +1,1 @@
+"""The package that goes into the sandbox, alone on its import path."""
