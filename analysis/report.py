@@ -22,7 +22,7 @@ MISSED = 3  # survivors of a candidate that are shown as differences
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One candidate's row in the kill matrix; `cells` are letters: k killed, s survived, e an error, blank not run."""
+    """One candidate's row in the kill matrix; `cells` are letters: k killed, s held, e missed, n not run."""
 
     summary: Summary
     cells: tuple[tuple[str, str], ...]
@@ -64,6 +64,7 @@ def render(
         name=name,
         rows=rows,
         views=VIEWS,
+        languages=len({row["language"] for row in rows}),
         headline=[row for row in rows if row["rule"] == "strict" and row["view"] != "seen" and row["k"] == 1],
         matrix=[(task, [_line(task, summary) for summary in by_task[task.id]]) for task in tasks if by_task[task.id]],
         reasons=Counter(summary.reason for summary in scored).most_common(),
@@ -86,8 +87,8 @@ def _line(task: Task, summary: Summary) -> Line:
     letters = {0: "k", 1: "s", -1: "e", None: "n"}
     words = {
         "k": "killed",
-        "s": "survived",
-        "e": "no verdict of its own (test failed, raised, timed out)",
+        "s": "held",
+        "e": "missed (a test fails there, no condition is violated)",
         "n": "not run",
     }
     counted = [mutant for mutant in task.mutants if mutant.excluded is None]

@@ -117,9 +117,18 @@ def _unpack(archive: Path, target: Path) -> None:
                 file.extractall(target)
         else:
             with tarfile.open(archive) as tar:
-                tar.extractall(target, filter="data")
+                if hasattr(tarfile, "data_filter"):
+                    tar.extractall(target, filter="data")
+                else:  # before 3.11.4
+                    members = [m for m in tar.getmembers() if (m.isfile() or m.isdir()) and _inside(m.name)]
+                    tar.extractall(target, members=members)
     except (tarfile.TarError, zipfile.BadZipFile, OSError) as error:
         raise PreparationFailed(f"{archive.name} can't be unpacked: {error}") from error
+
+
+def _inside(name: str) -> bool:
+    path = Path(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def checkout(repository: Repository) -> Path:

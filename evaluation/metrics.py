@@ -21,6 +21,7 @@ from ensures.verdict import Outcome, published_outcome
 
 RULES = ("strict", "paper")
 ALL = "all"
+VIEWS = ("all", "unseen", "seen")  # in this order; the last stands beside what scores
 DRAWS = 2000
 FEW_CLUSTERS = 20
 
@@ -143,7 +144,7 @@ def summarize(scored: Sequence[Scored], unresolved: Sequence[Expected], ks: Sequ
         languages = sorted({s.language for s in own} | {u.language for u in lost})
         for setting in settings if len(settings) == 1 else [*settings, ALL]:
             for language in languages if len(languages) == 1 else [*languages, ALL]:
-                for view in sorted({s.view for s in own}) or [ALL]:
+                for view in sorted({s.view for s in own}, key=VIEWS.index) or [ALL]:
                     for rule in RULES:
                         part = [
                             s

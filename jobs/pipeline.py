@@ -282,6 +282,13 @@ class Pipeline:
         where = self._tracker.finish()
         if where:
             print(where)
+        rescued = sum(
+            icontract.RESCUED in getattr(candidate.artifact, "notes", ())
+            for candidates in self.candidates.values()
+            for candidate in candidates
+        )
+        if self.config.parsing is icontract.Parsing.LENIENT:
+            print(f"lenient parsing rescued {rescued} of {sum(map(len, self.candidates.values()))} candidates")
         few = max((row["clusters"] for row in rows), default=0)
         if 0 < few < metrics.FEW_CLUSTERS:
             self.warnings.append(
