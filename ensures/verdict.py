@@ -2,6 +2,8 @@
 
 The rule (ours, called `strict`), over all covering tests of one subject, none skipped because another failed:
 
+0. `tampered`, an error (-1), if the candidate looked at what is none of a specification's business: the subject's source or
+   code object, the harness, the process. Whatever it said then is no specification.
 1. `violated` (0) if any call's condition was falsy. That includes conditions for which icontract could not build its
    message, and violations that the code under test or the test itself swallowed. Nothing that comes later undoes it.
 2. Otherwise `error` (-1), with the first that applies of: `tampered`, `timeout`, `out_of_memory`, `crashed`,
@@ -81,6 +83,7 @@ class Observed:
     surfaced: bool | None = None
     seconds: float = 0.0
     tests_failed: tuple[str, ...] = ()
+    looked: bool = False  # at the subject's code, the harness or the process
     evaluated: int = 1  # calls on which its conditions were asked
 
 
@@ -94,7 +97,9 @@ _ABNORMAL = {
 
 def decide(seen: Observed) -> Verdict:
     """The strict rule above."""
-    if seen.violated:
+    if seen.looked:
+        outcome, reason = Outcome.ERROR, Reason.TAMPERED
+    elif seen.violated:
         outcome, reason = Outcome.VIOLATED, Reason.POSTCONDITION_VIOLATED
     elif seen.ending in _ABNORMAL:
         outcome, reason = Outcome.ERROR, _ABNORMAL[seen.ending]

@@ -246,6 +246,8 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
         violated = next((e for e in events if e["e"] == "violated" and e["v"] == view), None)
         raised = next((e for e in events if e["e"] == "raised" and e["v"] == view), None)
         said = violated or raised or {}
+        looked = next((f"looked ({event['what']})" for event in events if event["e"] == "looked"), "")
+        late = next((e["text"] for e in events if e["e"] == "message" and e["v"] == view), "")
         surfaced, ended = None, ending
         if violated is not None:
             surfaced = bool(reported) or ("surfaced" in end and end["surfaced"][index][view] is True)
@@ -258,10 +260,11 @@ def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, 
                     violated=violated is not None,
                     raised=raised is not None,
                     clause=said.get("clause"),
-                    message=said.get("message", ""),
+                    message=looked or late or said.get("message", ""),
                     surfaced=surfaced,
                     seconds=answer["seconds"],
                     tests_failed=tuple(end.get("failed", ())),
+                    looked=bool(looked),
                     evaluated=end["evaluated"][index][view] if "evaluated" in end else 0,
                 )
             )

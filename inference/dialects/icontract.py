@@ -23,6 +23,7 @@ from ensures.candidate import Artifact, Clauses, Malformed
 from ensures.verdict import Reason
 
 RESCUED = "rescued"
+MOST_CHARACTERS = 200_000
 
 
 class Parsing(enum.StrEnum):
@@ -39,7 +40,7 @@ _TARGET = "\ndef ensures_target():\n    pass\n"
 def parse(text: str, parsing: Parsing = Parsing.PUBLISHED) -> Artifact:
     """Never raises: what can't be parsed is a candidate with a reason."""
     artifact = _published(text)
-    if parsing is Parsing.LENIENT and isinstance(artifact, Malformed):
+    if parsing is Parsing.LENIENT and isinstance(artifact, Malformed) and artifact.reason is not Reason.UNSUPPORTED:
         rescued = _anywhere(text)
         if rescued is not None:
             return rescued
@@ -57,6 +58,8 @@ def block(text: str) -> str:
 
 
 def _published(text: str) -> Artifact:
+    if len(text) > MOST_CHARACTERS:
+        return Malformed(Reason.UNSUPPORTED, f"the completion is longer than {MOST_CHARACTERS:,} characters")
     source = block(text)
     if not source.strip():
         return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")

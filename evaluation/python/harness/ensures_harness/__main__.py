@@ -87,6 +87,7 @@ class Supervisor:
     def once(self, command, fresh):
         command = dict(command, do="execute", scratch=os.path.join(self.scratch, "x"))
         seconds = command.pop("seconds")
+        nonce = command["nonce"] = os.urandom(16).hex()  # known to the execution's own end, and to no forger
         channel = self.one if fresh else self.two
         out, into = os.pipe()
         started = time.monotonic()
@@ -96,7 +97,7 @@ class Supervisor:
                 warm.send_with_fds(channel, command, [into])
             finally:
                 os.close(into)
-            return self.follow(channel, out, started, deadline)
+            return self.follow(channel, out, started, deadline, nonce)
         except Lost as error:
             # the warm process did not survive the execution: whoever ended it stood below it
             self.start()
@@ -108,7 +109,7 @@ class Supervisor:
             self.sweep()
             self.clean()
 
-    def follow(self, channel, out, started, deadline):
+    def follow(self, channel, out, started, deadline, nonce):
         reader = wire.Reader(out, 64 << 20)
         events, ending = [], "finished"
         pid = self.expect(channel, 30)["pid"]
@@ -132,7 +133,8 @@ class Supervisor:
         events += reader.take()
         if ending == "finished":
             ends = [position for position, event in enumerate(events) if event.get("e") == "end"]
-            if reader.torn() or len(ends) > 1 or (ends and ends[0] != len(events) - 1):
+            forged = any(events[position].pop("nonce", None) != nonce for position in ends)
+            if reader.torn() or forged or len(ends) > 1 or (ends and ends[0] != len(events) - 1):
                 ending = "tampered"
             elif not ends and not any(event.get("e") in ("not_exact", "fault") for event in events):
                 ending = "crashed"

@@ -34,6 +34,7 @@ class Candidate:
         self.broken = False
         self.suspended = False
         self.reentrant = False
+        self.looked = False  # at what is none of a specification's business (`watch`)
         # of a violation: did it reach a test's report; and did a test that swallowed it fail otherwise?
         self.surfaced = [None] * len(self.views)
         self.failed_after = [False] * len(self.views)
@@ -46,21 +47,36 @@ class Candidate:
         return self.views.index(part) if part in self.views else None
 
 
+class Icontract:
+    """icontract's own functions, taken before any candidate could exchange them."""
+
+    def __init__(self):
+        import icontract._checkers as checkers
+
+        self.no_invalid_kwargs = checkers._assert_no_invalid_kwargs
+        self.kwargs_from_call = checkers.kwargs_from_call
+        self.kwargs_valid = checkers._assert_resolved_kwargs_valid
+        self.capture_old = checkers._capture_old
+        self.select_condition_kwargs = checkers.select_condition_kwargs
+        self.not_check = checkers.not_check
+        self.violation_error = checkers._create_violation_error
+        self.resolve_kwdefaults = checkers.resolve_kwdefaults
+
+
 class Site:
     """One function object made from the subject's definition, with each candidate's contracts on its body."""
 
-    def __init__(self, body, contracts):
-        import icontract._checkers as checkers
-
+    def __init__(self, body, contracts, icontract):
         self.body = body
         self.contracts = contracts  # candidate index -> (snapshots, postconditions)
         signature = inspect.signature(body)
         self.names = list(signature.parameters)
-        self.defaults = checkers.resolve_kwdefaults(signature)
+        self.defaults = icontract.resolve_kwdefaults(signature)
 
 
 class Flat:
     def __init__(self, candidates, report, raising=False, every_call=False, messages=True):
+        self.icontract = Icontract()
         self.candidates = [Candidate(index, spec) for index, spec in enumerate(candidates)]
         self.report = report
         self.raising = raising
@@ -102,7 +118,7 @@ class Flat:
                     candidate.broken = True
                     kind = "syntax_error" if isinstance(error, SyntaxError) else "compile_error"
                     self.report({"e": "broken", "c": candidate.index, "reason": kind, "message": _say(error)})
-        return Site(body, contracts)
+        return Site(body, contracts, self.icontract)
 
     def _contracts(self, candidate, body):
         checker = decorated(candidate, body)
@@ -133,13 +149,13 @@ class Flat:
             if id(site) in active:
                 return site.body(*args, **kwargs)
             active.add(id(site))
+            self._evaluating.candidate = None  # the body is nobody's condition
             return self._checked(site, args, kwargs)
         finally:
+            self._evaluating.candidate = evaluating
             active.discard(id(site))
 
     def _checked(self, site, args, kwargs):
-        import icontract._checkers as checkers
-
         self.number += 1
         self.calls += 1
         test, number = self.test, self.number
@@ -155,9 +171,9 @@ class Flat:
         truths = {}
         resolved = None
         if live:
-            wrong = checkers._assert_no_invalid_kwargs(kwargs)
-            resolved = checkers.kwargs_from_call(site.names, site.defaults, args, kwargs)
-            wrong = wrong or checkers._assert_resolved_kwargs_valid([None], resolved)
+            wrong = self.icontract.no_invalid_kwargs(kwargs)
+            resolved = self.icontract.kwargs_from_call(site.names, site.defaults, args, kwargs)
+            wrong = wrong or self.icontract.kwargs_valid([None], resolved)
             if wrong is not None:
                 for candidate, view in live:
                     self._raised(candidate, view, None, wrong, truths)
@@ -169,7 +185,7 @@ class Flat:
             self._evaluating.candidate = candidate
             try:
                 if snapshots:
-                    own["OLD"] = checkers._capture_old(snapshots, own, site.body)
+                    own["OLD"] = self.icontract.capture_old(snapshots, own, site.body)
             except BaseException as error:
                 self._raised(candidate, view, None, error, truths)
             else:
@@ -193,7 +209,7 @@ class Flat:
             own["result"] = result
             self._evaluating.candidate = candidate
             try:
-                self._conditions(checkers, site, candidate, view, own, truths)
+                self._conditions(site, candidate, view, own, truths)
             finally:
                 self._evaluating.candidate = None
         if self.every_call:
@@ -201,25 +217,25 @@ class Flat:
             self.report({"e": "call", "test": test, "n": number, "truths": text})
         return result
 
-    def _conditions(self, checkers, site, candidate, view, resolved, truths):
+    def _conditions(self, site, candidate, view, resolved, truths):
         postconditions = site.contracts[candidate.index][1]
         candidate.evaluated[view] += 1
         for position, contract in enumerate(postconditions):
             clause = len(postconditions) - 1 - position  # icontract evaluates from the bottom up
             try:
-                check = contract.condition(**checkers.select_condition_kwargs(contract, resolved))
+                check = contract.condition(**self.icontract.select_condition_kwargs(contract, resolved))
                 if inspect.iscoroutine(check) or inspect.iscoroutinefunction(contract.condition):
                     raise ValueError("Unexpected coroutine (async) condition for a sync function")
-                false = checkers.not_check(check, contract)
+                false = self.icontract.not_check(check, contract)
             except BaseException as error:
                 self._raised(candidate, view, clause, error, truths)
                 return
             if false:
-                self._violated(checkers, candidate, view, clause, contract, resolved, truths)
+                self._violated(candidate, view, clause, contract, resolved, truths)
                 return
         truths[candidate.index] = "1"
 
-    def _violated(self, checkers, candidate, view, clause, contract, resolved, truths):
+    def _violated(self, candidate, view, clause, contract, resolved, truths):
         truths[candidate.index] = "0"
         if self.every_call:
             return
@@ -233,12 +249,12 @@ class Flat:
             frame = sys._getframe(5)  # _conditions, _checked, call, the target, the redirected function
             event["message"] = name + ":"
             if self.messages and first:
-                event["message"] = self._message(checkers, contract, resolved, name)
+                event["message"] = self._message(contract, resolved, name)
             if first:
                 self.report(event)
             candidate.surfaced[view] = True
             if not frames.surely_surfaces(frame.f_back, self.test_code):
-                error = self._probe(checkers, candidate, view, contract, resolved)
+                error = self._probe(candidate, view, contract, resolved)
                 if error is not None:
                     raise error  # this is the probe
             candidate.decided[view] = DECIDED if candidate.surfaced[view] else OPEN
@@ -246,22 +262,26 @@ class Flat:
             return
         candidate.surfaced[view] = candidate.surfaced[view] or False
         candidate.decided[view] = DECIDED
-        error = self._error(checkers, contract, resolved)
+        if first:
+            self.report(event)  # before the message is built: that may never end
+        error = self._error(contract, resolved)
         self.violations.append(error)
         if first:
-            event["message"] = _say(error)
-            self.report(event)
+            self.report({"e": "message", "c": candidate.index, "v": view, "text": _say(error)})
         raise error
 
-    def _error(self, checkers, contract, resolved):
+    def _error(self, contract, resolved):
+        evaluating, self._evaluating.candidate = self._evaluating.candidate, None  # icontract looks at the source
         try:
-            return checkers._create_violation_error(contract=contract, resolved_kwargs=resolved)
+            return self.icontract.violation_error(contract=contract, resolved_kwargs=resolved)
         except BaseException as failure:
             return failure
+        finally:
+            self._evaluating.candidate = evaluating
 
     # Somebody on the stack may swallow the violation: a fork of the execution really raises, and says what came of it
 
-    def _probe(self, checkers, candidate, view, contract, resolved):
+    def _probe(self, candidate, view, contract, resolved):
         """In the probe: the exception to raise. In the execution: None, with what the probe found in `candidate`."""
         candidate.surfaced[view] = "unknown"
         if threading.current_thread() is not threading.main_thread():
@@ -272,8 +292,9 @@ class Flat:
             os.close(answer)
             self.probe = into
             self.raising, self.report = True, lambda event: None
+            self._evaluating.candidate = candidate
             self.candidates = [candidate]
-            error = self._error(checkers, contract, resolved)
+            error = self._error(contract, resolved)
             self.violations.append(error)
             return error
         os.close(into)
@@ -291,9 +312,9 @@ class Flat:
             os.write(self.probe, b"s" if surfaced else outcome[:1].encode())
             os._exit(0)
 
-    def _message(self, checkers, contract, resolved, name):
+    def _message(self, contract, resolved, name):
         try:
-            return _say(checkers._create_violation_error(contract=contract, resolved_kwargs=resolved))
+            return _say(self.icontract.violation_error(contract=contract, resolved_kwargs=resolved))
         except RuntimeError as error:
             return _say(error)
         except BaseException as error:

@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 
-from . import flat, observe, subject, wire
+from . import flat, observe, subject, watch, wire
 from .frames import test_code_of
 
 
@@ -135,14 +135,17 @@ def fork_execution(channel, command, fds, work):
 # In the execution
 
 
-def start_flat(command, report):
-    return flat.Flat(
+def start_flat(command, report, config):
+    running = flat.Flat(
         command.get("candidates", []),
         report,
         raising=command.get("raising", False),
         every_call=command.get("every_call", False),
         messages=command.get("messages", True),
     )
+    if running.raising:
+        watch.Watch(running._evaluating, report, config["path"]).install()
+    return running
 
 
 def reporter(fd):
@@ -171,7 +174,7 @@ def execute_here(command, fd, session, plugin, function, config):
         if command.get("text") is not None:
             text = small_text(config, function, command["implementation"]) or command["text"]
             code = subject.body_code(text, config["path"], config["name"], config["line"])
-        plugin.flat = start_flat(command, report)
+        plugin.flat = start_flat(command, report, config)
         if command.get("observe"):
             plugin.flat.observer = observe.Observer(report)
         plugin.flat.instrument(function, code)
@@ -198,7 +201,7 @@ def small_text(config, function, implementation):
 def execute_fresh(command, fd, config):
     enter_scratch(command)
     report = reporter(fd)
-    running = start_flat(command, report)
+    running = start_flat(command, report, config)
     if command.get("observe"):
         running.observer = observe.Observer(report)
 
@@ -218,7 +221,7 @@ def execute_fresh(command, fd, config):
     status = run_pytest(config, plugin)
     if not plugin.ran:
         report({"e": "collection_failed", "errors": plugin.errors[:5], "status": int(status)})
-        end(plugin, report, ["collection"])
+        end(plugin, report, ["collection"], command)
 
 
 def run_items(session, plugin, report, command):
@@ -231,7 +234,10 @@ def run_items(session, plugin, report, command):
         plugin.flat.begin(item.nodeid, test_code_of(item))
         plugin.outcome = "passed"
         started = time.perf_counter()
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        try:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        except BaseException:  # pytest.exit, KeyboardInterrupt: the end of a session elsewhere, of this test here
+            plugin.outcome = "failed"
         plugin.flat.end_probe(bool(plugin.surfaced), plugin.outcome)
         if plugin.outcome == "failed":
             failed.append(item.nodeid)
@@ -241,16 +247,17 @@ def run_items(session, plugin, report, command):
         if plugin.flat.all_decided() and not command.get("whole"):
             report({"e": "stopped"})
             break
-    end(plugin, report, failed)
+    end(plugin, report, failed, command)
 
 
-def end(plugin, report, failed):
+def end(plugin, report, failed, command):
     running = plugin.flat
     for surfaced in plugin.surfaced:
         report({"e": "surfaced", "test": surfaced})
     report(
         {
             "e": "end",
+            "nonce": command.pop("nonce"),
             "failed": failed[:50],
             "calls": running.calls,
             "surfaced": [candidate.surfaced for candidate in running.candidates],

@@ -1,0 +1,1 @@
+"""Code that means harm, each piece with the verdict that it must get."""
