@@ -35,8 +35,9 @@ def decorated(task: Task, implementation: str, clauses: Clauses | None) -> str:
     lines = implementation.split("\n")
     at = next(i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ")))
     margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-    added = textwrap.indent("\n".join([*clauses.preamble, clauses.text]), margin).split("\n")
-    return "\n".join([*lines[:at], *added, *lines[at:]])
+    imports = [margin + line for line in ("import icontract", *clauses.preamble)]
+    added = textwrap.indent(clauses.text, margin).split("\n")
+    return "\n".join([*imports, *lines[:at], *added, *lines[at:]])
 
 
 def run(task: Task, workspace: Workspace, implementation: str, clauses: Clauses | None, seconds: float = 60) -> Cold:
@@ -46,7 +47,7 @@ def run(task: Task, workspace: Workspace, implementation: str, clauses: Clauses 
         tree = Path(folder) / "tree"
         shutil.copytree(workspace.root, tree, symlinks=True)
         text = with_implementation(module_text(workspace, task), task, decorated(task, implementation, clauses))
-        (tree / task.file).write_text("import icontract; " + text if not text.startswith('"""') else text, encoding="utf-8")
+        (tree / task.file).write_text(text, encoding="utf-8")
         return execute(task, workspace, tree, Path(folder), seconds)
 
 

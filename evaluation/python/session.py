@@ -62,6 +62,7 @@ class IcontractSession(Session):
         self.tests = tuple(test for test in task.tests if test not in task.excluded_tests)
         self.excluded: tuple[str, ...] = ()
         self.executions = 0
+        self.peak_kb = 0  # of the largest execution
         self.iterators = False  # does the original take or give iterators?
         self.worker: Worker | None = None
         self._start()
@@ -125,6 +126,7 @@ class IcontractSession(Session):
                 assert self.worker is not None
                 answer = self.worker.request(request, self.checker.seconds + 60)
                 _raise_fault(answer)
+                self.peak_kb = max(self.peak_kb, answer["peak_kb"])
                 return answer
             except WorkerLost:
                 self.close()
