@@ -4,6 +4,7 @@ The original comes first: mutants are run only for candidates that hold on it (u
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from ensures.subject import Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Outcome, Verdict, published_status
 from evaluation.checker import Session, Submission
+from evaluation.known import Known, passes
 from evaluation.pool import Pool
 from evaluation.rows import Shards
 from evaluation.station import Work
@@ -32,14 +34,23 @@ class Unresolved:
     reason: str
 
 
-def check(session: Session, task: Task, payload: Any) -> list[list[tuple[Verdict, ...]]]:
-    """At a station: verdicts for each subject, for each submission, for each view."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a station says of one unit: verdicts for each subject, submission and view; tests that were left out."""
+
+    verdicts: list[list[tuple[Verdict, ...]]]
+    excluded: tuple[str, ...] = ()
+
+
+def check(session: Session, task: Task, payload: Any) -> Answer:
+    """At a station."""
     subjects, submissions = payload
-    return [session.check(subject, submissions) for subject in subjects]
+    return Answer([session.check(subject, submissions) for subject in subjects], session.excluded)
 
 
-def verdict_key(candidate: Candidate, task_key: str, subject: Subject, part: str, version: str) -> str:
-    return content_key(candidate.key, candidate.artifact, task_key, subject, part, version)
+def verdict_key(judged: str, subject: Subject, part: str) -> str:
+    """`judged` is the candidate's own key here (`_judged`); a subject's id names its content, within the task's key."""
+    return hashlib.sha256(f"{judged}:{subject.id}:{part}".encode()).hexdigest()[:32]
 
 
 class Judge:
@@ -55,58 +66,53 @@ class Judge:
         self.pool, self.shards, self.version, self.on_verdicts = pool, shards, version, on_verdicts
         self.added = 0
         self.unresolved: list[Unresolved] = []
-        # what later decisions need of a row: does the candidate go on to the mutants?
-        self._known = {
-            row["key"]: row["outcome"] == Outcome.HOLDS or row["status"] == "passed"
-            for row in shards.rows(["outcome", "status"])
-        }
+        self.excluded: dict[str, tuple[str, ...]] = {}  # task -> covering tests that do not pass on the original here
+        self._known = Known(shards)
 
     async def judge(self, task: Task, candidates: Sequence[Candidate]) -> None:
         """All verdicts of the candidates on the task's subjects, into the rows."""
         task_key = task.key
+        judged = {c.key: content_key(c.key, c.artifact, task_key, self.version) for c in candidates}
         try:
-            await self._verdicts(task, task_key, candidates, [original(task)])
-            passed = [candidate for candidate in candidates if self._passed(candidate, task_key, task)]
+            await self._verdicts(task, judged, candidates, [original(task)])
+            passed = [candidate for candidate in candidates if self._passed(candidate, judged[candidate.key], task)]
             subjects = list(mutants(task))
             batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
-            await asyncio.gather(*(self._verdicts(task, task_key, passed, batch) for batch in batches))
+            await asyncio.gather(*(self._verdicts(task, judged, passed, batch) for batch in batches))
         except (WorkerLost, PreparationFailed) as error:
             for model, setting in dict.fromkeys((c.model, c.setting.value) for c in candidates):
                 self.unresolved.append(Unresolved(task.id, model, setting, str(error)))
 
-    def _passed(self, candidate: Candidate, task_key: str, task: Task) -> bool:
-        return any(
-            self._known.get(verdict_key(candidate, task_key, original(task), view.part, self.version), False)
-            for view in candidate.views
-        )
+    def _passed(self, candidate: Candidate, judged: str, task: Task) -> bool:
+        return any(self._known.passed(verdict_key(judged, original(task), view.part)) for view in candidate.views)
 
-    async def _verdicts(self, task: Task, task_key: str, candidates: Sequence[Candidate], subjects: Sequence[Subject]) -> None:
+    async def _verdicts(
+        self, task: Task, judged: dict[str, str], candidates: Sequence[Candidate], subjects: Sequence[Subject]
+    ) -> None:
         missing: dict[Submission, list[Candidate]] = {}
         for candidate in candidates:
-            keys = [
-                verdict_key(candidate, task_key, subject, view.part, self.version)
-                for subject in subjects
-                for view in candidate.views
-            ]
+            keys = [verdict_key(judged[candidate.key], subject, view.part) for subject in subjects for view in candidate.views]
             if all(key in self._known for key in keys):
                 continue
             if isinstance(candidate.artifact, Malformed):
                 verdict = Verdict(Outcome.ERROR, candidate.artifact.reason, message=candidate.artifact.message)
-                self._add(task, task_key, [candidate], subjects, [(verdict,) * len(candidate.views)] * len(subjects))
+                self._add(task, judged, [candidate], subjects, [(verdict,) * len(candidate.views)] * len(subjects))
             else:
                 missing.setdefault(Submission(candidate.artifact, candidate.views), []).append(candidate)
         if not missing:
             return
         submissions = list(missing)
         cost = len(subjects) * (0.05 + task.test_seconds)
-        answers = await self.pool().submit(Work(task, check, (list(subjects), submissions), cost))
+        answer: Answer = await self.pool().submit(Work(task, check, (list(subjects), submissions), cost))
+        if answer.excluded:
+            self.excluded[task.id] = answer.excluded
         for index, submission in enumerate(submissions):
-            self._add(task, task_key, missing[submission], subjects, [answer[index] for answer in answers])
+            self._add(task, judged, missing[submission], subjects, [of[index] for of in answer.verdicts])
 
     def _add(
         self,
         task: Task,
-        task_key: str,
+        judged: dict[str, str],
         candidates: Iterable[Candidate],
         subjects: Sequence[Subject],
         verdicts: Sequence[tuple[Verdict, ...]],
@@ -115,10 +121,10 @@ class Judge:
         for candidate in candidates:
             for subject, per_view in zip(subjects, verdicts, strict=True):
                 for view, verdict in zip(candidate.views, per_view, strict=True):
-                    key = verdict_key(candidate, task_key, subject, view.part, self.version)
+                    key = verdict_key(judged[candidate.key], subject, view.part)
                     if key not in self._known:
                         rows.append(_row(key, task, candidate, subject, view.part.value, verdict))
-                        self._known[key] = verdict.outcome is Outcome.HOLDS or rows[-1]["status"] == "passed"
+                        self._known.add(key, passes(rows[-1]))
         self.shards.append(rows)
         self.added += len(rows)
         self.on_verdicts(len(rows))

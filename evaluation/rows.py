@@ -59,6 +59,9 @@ VERDICTS = pa.schema(
 )
 
 
+MOST_WAITING = 20_000
+
+
 class Shards:
     """An append-only table of one schema, each row with a `key`. Rows wait in memory for at most `patience` seconds."""
 
@@ -80,7 +83,7 @@ class Shards:
         if not self._waiting:
             self._since = time.monotonic()
         self._waiting += rows
-        if time.monotonic() - self._since >= self.patience:
+        if len(self._waiting) >= MOST_WAITING or time.monotonic() - self._since >= self.patience:
             self.flush()
 
     def flush(self) -> None:

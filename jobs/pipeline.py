@@ -111,7 +111,6 @@ class Pipeline:
         judge = Judge(self.pool, self.folder.verdicts, self.checker.version, self._on_verdicts)
         self._completions = {row["key"]: row for row in self.folder.completions.rows()}
         self._prompts = {row["key"] for row in self.folder.prompts.rows(["key"])}
-        self._known = {row["key"] for row in self.folder.verdicts.rows(["key"])}
         self.candidates: dict[str, list[Candidate]] = {}
         self.display.expect("tasks", len(self.tasks))
         gate = asyncio.Semaphore(TASKS_AT_ONCE)
@@ -125,6 +124,10 @@ class Pipeline:
             for shards in (self.folder.prompts, self.folder.completions, self.folder.verdicts):
                 shards.flush()
         self.unresolved += judge.unresolved
+        self.warnings += [
+            f"{task}: covering tests left out, they do not pass on the original here: {', '.join(tests)}"
+            for task, tests in sorted(judge.excluded.items())
+        ]
         self.added = judge.added
 
     async def _tasks(self) -> tuple[Task, ...]:

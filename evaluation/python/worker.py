@@ -50,6 +50,7 @@ class Worker:
         definition: Definition,
         tests: tuple[str, ...],
         limits: Limits,
+        hash_seed: int = 0,
     ) -> None:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         scratch = "/tmp"
@@ -63,7 +64,7 @@ class Worker:
             environment={
                 "PATH": f"{workspace.interpreter.parent}:/usr/local/bin:/usr/bin:/bin",
                 "PYTHONPATH": str(HARNESS),
-                "PYTHONHASHSEED": "0",
+                "PYTHONHASHSEED": str(hash_seed),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "PYTHONNOUSERSITE": "1",
                 "HOME": scratch,

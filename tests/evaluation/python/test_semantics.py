@@ -479,6 +479,20 @@ def test_tests_that_fail_on_the_original_are_excluded_and_named(tmp_path: Path, 
     assert verdict.outcome is Outcome.HOLDS
 
 
+def test_tests_that_depend_on_the_hash_seed_are_excluded(tmp_path: Path, prepare: Prepare) -> None:
+    folder = projects.write(
+        tmp_path,
+        {
+            "demo.py": "def f(n):\n    return n\n",
+            "test_demo.py": "import os\nfrom demo import f\n\ndef test_good():\n    assert f(1) == 1\n\n"
+            "def test_flips():\n    assert f(hash('a')) == f(hash('a')) and os.environ['PYTHONHASHSEED'] != '2'\n",
+        },
+    )
+    session = prepare(folder, projects.task(folder, "demo.py", "f", names_of("good", "flips")))
+    assert session.excluded == names_of("flips")
+    assert list(session.baseline.outcomes) == list(names_of("good"))
+
+
 def test_async_is_unsupported(tmp_path: Path, prepare: Prepare) -> None:
     folder = projects.write(
         tmp_path,

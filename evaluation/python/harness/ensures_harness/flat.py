@@ -68,7 +68,7 @@ class Site:
 
     def __init__(self, body, contracts, icontract):
         self.body = body
-        self.contracts = contracts  # candidate index -> (snapshots, postconditions)
+        self.contracts = contracts  # candidate index -> what `prepare` gave
         signature = inspect.signature(body)
         self.names = list(signature.parameters)
         self.defaults = icontract.resolve_kwdefaults(signature)
@@ -108,24 +108,17 @@ class Flat:
 
     # Around a call
 
-    def site(self, body):
+    def site(self, body, prepared=None):
         contracts = {}
         for candidate in self.candidates:
             if not candidate.broken:
-                try:
-                    contracts[candidate.index] = self._contracts(candidate, body)
-                except BaseException as error:
+                found = prepared[candidate.index] if prepared else prepare(candidate, body)
+                if isinstance(found, dict):
                     candidate.broken = True
-                    kind = "syntax_error" if isinstance(error, SyntaxError) else "compile_error"
-                    self.report({"e": "broken", "c": candidate.index, "reason": kind, "message": _say(error)})
+                    self.report(dict(found, e="broken", c=candidate.index))
+                else:
+                    contracts[candidate.index] = found
         return Site(body, contracts, self.icontract)
-
-    def _contracts(self, candidate, body):
-        checker = decorated(candidate, body)
-        postconditions = getattr(checker, "__postconditions__", [])
-        if not postconditions:
-            raise ValueError("no postcondition is enabled")
-        return getattr(checker, "__postcondition_snapshots__", []), postconditions
 
     def call(self, site, args, kwargs):
         """What stands in the subject's place, with icontract's guard as it is.
@@ -218,13 +211,13 @@ class Flat:
         return result
 
     def _conditions(self, site, candidate, view, resolved, truths):
-        postconditions = site.contracts[candidate.index][1]
+        _, postconditions, waiting = site.contracts[candidate.index]
         candidate.evaluated[view] += 1
         for position, contract in enumerate(postconditions):
             clause = len(postconditions) - 1 - position  # icontract evaluates from the bottom up
             try:
                 check = contract.condition(**self.icontract.select_condition_kwargs(contract, resolved))
-                if inspect.iscoroutine(check) or inspect.iscoroutinefunction(contract.condition):
+                if contract in waiting or inspect.iscoroutine(check):
                     raise ValueError("Unexpected coroutine (async) condition for a sync function")
                 false = self.icontract.not_check(check, contract)
             except BaseException as error:
@@ -333,15 +326,32 @@ class Flat:
 
     # The function object
 
-    def instrument(self, function, code=None):
-        """Puts this pass around the function object; its body runs `code` where that is given."""
+    def instrument(self, function, code=None, prepared=None):
+        """Puts this pass around the function object; its body runs `code` where that is given.
+
+        `prepared`: each candidate's contracts, made before on a function of the same signature.
+        """
         from . import subject
 
         body = subject.clone(function, code or function.__code__)
-        site = self.site(body)
+        site = self.site(body, prepared)
         subject.redirect(function, lambda args, kwargs: self.call(site, args, kwargs))
         function.__wrapped__ = body
         return function
+
+
+def prepare(candidate, body):
+    """(snapshots, postconditions, is any of them asynchronous), or why there are none."""
+    try:
+        checker = decorated(candidate, body)
+        postconditions = getattr(checker, "__postconditions__", [])
+        if not postconditions:
+            raise ValueError("no postcondition is enabled")
+        waiting = {contract for contract in postconditions if inspect.iscoroutinefunction(contract.condition)}
+        return getattr(checker, "__postcondition_snapshots__", []), postconditions, waiting
+    except BaseException as error:
+        kind = "syntax_error" if isinstance(error, SyntaxError) else "compile_error"
+        return {"reason": kind, "message": _say(error)}
 
 
 def decorated(candidate, body):

@@ -6,6 +6,7 @@ it), and below it one that has collected the covering tests as well (all others 
 
 import array
 import builtins
+import gc
 import os
 import resource
 import socket
@@ -73,11 +74,19 @@ def collect_and_serve(channel, config):
                 "preload": loaded,
             },
         )
+        prepared = {}
+        gc.collect()
+        gc.freeze()  # what is here stays here: executions neither walk nor copy it
         while True:
             command, fds = receive(channel)
             if command is None:
                 os._exit(0)
-            fork_execution(channel, command, fds, lambda: execute_here(command, fds[0], session, plugin, found[0], config))
+            contracts = contracts_of(command, found[0], prepared) if exact else None
+
+            def work(command=command, fd=fds[0], contracts=contracts):
+                execute_here(command, fd, session, plugin, found[0], config, contracts)
+
+            fork_execution(channel, command, fds, work)
 
     plugin = Plugin(config, loop)
     sys.setprofile(watch)
@@ -87,6 +96,20 @@ def collect_and_serve(channel, config):
         {"ready": False, "status": int(status), "errors": plugin.errors[:5], "missing": plugin.missing},
     )
     os._exit(0)
+
+
+def contracts_of(command, function, prepared):
+    """The contracts of candidates that are plainly pure, made once for all subjects. Their decorators hold lambdas and
+    constants alone, so that nothing of theirs runs here."""
+    if not command.get("pure"):
+        return None
+    key = repr(command["candidates"])
+    if key not in prepared:
+        prepared.clear()  # a task's candidates come together: the last set is the one that comes again
+        body = subject.clone(function, function.__code__)
+        specs = enumerate(command["candidates"])
+        prepared[key] = [flat.prepare(flat.Candidate(index, spec), body) for index, spec in specs]
+    return prepared[key]
 
 
 def _foreign(module, root):
@@ -166,7 +189,7 @@ def enter_scratch(command):
     random.seed(command.get("seed", 0))
 
 
-def execute_here(command, fd, session, plugin, function, config):
+def execute_here(command, fd, session, plugin, function, config, contracts=None):
     enter_scratch(command)
     report = reporter(fd)
     try:
@@ -177,7 +200,7 @@ def execute_here(command, fd, session, plugin, function, config):
         plugin.flat = start_flat(command, report, config)
         if command.get("observe"):
             plugin.flat.observer = observe.Observer(report)
-        plugin.flat.instrument(function, code)
+        plugin.flat.instrument(function, code, contracts)
     except subject.NotExact as reason:
         report({"e": "not_exact", "message": str(reason)})
         return
