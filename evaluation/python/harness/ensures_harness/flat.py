@@ -159,7 +159,7 @@ class Flat:
             if candidate.broken or candidate.suspended:
                 continue
             view = candidate.view_of(test, number)
-            if view is not None and (self.every_call or not candidate.decided[view]):
+            if view is not None and (self.every_call or self.raising or not candidate.decided[view]):
                 live.append((candidate, view))
         truths = {}
         resolved = None
