@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.schema import Record
+from benchmark.schema import package as read_package
 from benchmark.source import Selection
 from ensures.errors import InputError
 from ensures.task import Package
@@ -50,16 +51,7 @@ def entries(config: SampleConfig) -> tuple[Entry, ...]:
     packages: dict[str, Package] = {}
     for index, item in enumerate(data["packages"]):
         record = Record(item, f"{path}, packages[{index}]")
-        packages[record.text("name")] = Package(
-            record.text("name"),
-            record.text("version"),
-            record.text("sha256"),
-            record.text("licence", ""),
-            record.text("date", ""),
-            record.texts("requires"),
-            record.texts("paths", (".",)),
-            record.texts("pytest_args"),
-        )
+        packages[record.text("name")] = read_package(record)
     found = []
     for index, item in enumerate(data["methods"]):
         record = Record(item, f"{path}, methods[{index}]")

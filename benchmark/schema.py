@@ -159,19 +159,23 @@ def from_record(record: Any, where: str) -> Task:
     return task
 
 
+def package(fields: Record) -> Package:
+    return Package(
+        fields.text("name"),
+        fields.text("version"),
+        fields.text("sha256"),
+        fields.text("licence", ""),
+        fields.text("date", ""),
+        fields.texts("requires"),
+        fields.texts("paths", (".",)),
+        fields.texts("pytest_args"),
+    )
+
+
 def _source(fields: Record) -> Source:
     kind = fields.text("kind")
     if kind == "package":
-        return Package(
-            fields.text("name"),
-            fields.text("version"),
-            fields.text("sha256"),
-            fields.text("licence", ""),
-            fields.text("date", ""),
-            fields.texts("requires"),
-            fields.texts("paths", (".",)),
-            fields.texts("pytest_args"),
-        )
+        return package(fields)
     if kind == "repository":
         return Repository(
             fields.text("name"),

@@ -91,22 +91,28 @@ def unpacked(package: Package) -> Path:
     return inside[0] if len(inside) == 1 else place / "tree"
 
 
-def download(package: Package, folder: Path) -> Path:
-    """Fetches the source distribution from the package index with pip, and compares its SHA-256."""
+def fetch(name: str, version: str, folder: Path) -> Path:
+    """The source distribution from the package index, by pip."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), f"{package.name}=={package.version}"]
+    command += ["--disable-pip-version-check", "--dest", str(folder), f"{name}=={version}"]
     result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     archives = [path for path in folder.iterdir() if path.is_file()]
     if result.returncode != 0 or len(archives) != 1:
         said = _last_line(result.stderr)
-        raise PreparationFailed(f"{package.name} {package.version} can't be downloaded from the package index: {said}")
-    found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
+        raise PreparationFailed(f"{name} {version} can't be downloaded from the package index: {said}")
+    return archives[0]
+
+
+def download(package: Package, folder: Path) -> Path:
+    """The source distribution, its SHA-256 compared with the manifest's."""
+    archive = fetch(package.name, package.version, folder)
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != package.sha256:
         raise InputError(
-            f"{archives[0].name}: SHA-256 is {found}, the manifest says {package.sha256}; "
+            f"{archive.name}: SHA-256 is {found}, the manifest says {package.sha256}; "
             "the file on the index or the manifest was changed"
         )
-    return archives[0]
+    return archive
 
 
 def _unpack(archive: Path, target: Path) -> None:

@@ -1,10 +1,9 @@
 """From a list of packages to a manifest: fetch, cover, search, choose. What `python -m jobs.build` runs."""
 
 import hashlib
-import subprocess
-import sys
 import tarfile
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from email.parser import HeaderParser
@@ -14,7 +13,6 @@ from typing import Any
 from benchmark.sample import Entry
 from construction import cover, environment, mine
 from containers.sandbox import Sandbox
-from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.task import Package
 from evaluation.checker import Checker
@@ -23,14 +21,9 @@ from evaluation.checker import Checker
 def describe(wanted: dict[str, Any]) -> Package:
     """The package with the hash, licence and date of the source distribution that the index gives now."""
     with tempfile.TemporaryDirectory(prefix="ensures-") as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        command += ["--disable-pip-version-check", "--dest", folder, f"{wanted['name']}=={wanted['version']}"]
-        result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        archives = list(Path(folder).iterdir())
-        if result.returncode != 0 or len(archives) != 1:
-            raise PreparationFailed(f"{wanted['name']} {wanted['version']} can't be downloaded from the package index")
-        digest = hashlib.sha256(archives[0].read_bytes()).hexdigest()
-        with tarfile.open(archives[0]) as tar:
+        archive = environment.fetch(wanted["name"], wanted["version"], Path(folder))
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        with tarfile.open(archive) as tar:
             members = tar.getmembers()
             facts = next(m for m in members if m.name.count("/") == 1 and m.name.endswith("/PKG-INFO"))
             handle = tar.extractfile(facts)
@@ -51,8 +44,6 @@ def describe(wanted: dict[str, Any]) -> Package:
 
 
 def _day(seconds: float) -> str:
-    import time
-
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
