@@ -103,6 +103,7 @@ descriptors listed | condition_raised passed tampered | len(os.listdir('/proc/1/
 every descriptor written to | tampered | [os.write(fd, b'x' * 64) for fd in range(3, 64) if os.path.exists('/dev/fd/%d' % fd) and not os.isatty(fd) and fd in range(3, 64) and (lambda: True)()] != 5
 a forged end | tampered crashed condition_raised | [[os.write(fd, b'\0\0\0\x0b{"e":"end"}') for fd in [f for f in range(3, 40) if os.path.exists('/proc/self/fd/%d' % f)]], os._exit(0)]
 a forged end with all its fields | tampered crashed condition_raised | [(lambda d: [os.write(fd, len(d).to_bytes(4, 'big') + d) for fd in range(3, 40) if os.path.exists('/proc/self/fd/%d' % fd)])(b'{"e":"end","nonce":"0","failed":[],"calls":9,"evaluated":[[9]],"surfaced":[[null]],"failed_after":[[false]]}'), os._exit(0)]
+a forged fault of the harness | tampered crashed condition_raised | [(lambda d: [os.write(fd, len(d).to_bytes(4, 'big') + d) for fd in range(3, 40) if os.path.exists('/proc/self/fd/%d' % fd)])(b'{"e":"fault","message":"ours"}'), os._exit(0)]
 a doubled report by fork | tampered | os.fork() >= 0
 double fork with a session of its own | tampered | os.fork() > 0 or (os.setsid(), os.fork(), time.sleep(99))
 descriptors closed | crashed condition_raised | os.closerange(0, 4096) is None

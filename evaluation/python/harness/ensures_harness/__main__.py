@@ -133,9 +133,11 @@ class Supervisor:
         events += reader.take()
         if ending == "finished":
             ends = [position for position, event in enumerate(events) if event.get("e") == "end"]
-            forged = any(events[position].pop("nonce", None) != nonce for position in ends)
+            signed = [event for event in events if event.get("e") in ("end", "fault")]
+            forged = any(event.pop("nonce", None) != nonce for event in signed)
             if reader.torn() or forged or len(ends) > 1 or (ends and ends[0] != len(events) - 1):
                 ending = "tampered"
+                events = [event for event in events if event.get("e") != "fault"]
             elif not ends and not any(event.get("e") in ("not_exact", "fault") for event in events):
                 ending = "crashed"
         return {

@@ -144,7 +144,8 @@ def fork_execution(channel, command, fds, work):
             import traceback
 
             try:
-                wire.send(fds[0], {"e": "fault", "message": traceback.format_exc()[-4000:]})
+                fault = {"e": "fault", "nonce": command.get("nonce"), "message": traceback.format_exc()[-4000:]}
+                wire.send(fds[0], fault)
             except BaseException:
                 pass
         finally:
@@ -230,7 +231,7 @@ def execute_fresh(command, fd, config):
 
     def hook(function):
         if not hasattr(function, "__code__"):
-            report({"e": "fault", "message": "the innermost decorator got no function"})
+            report({"e": "fault", "nonce": command["nonce"], "message": "the innermost decorator got no function"})
             return function
         return running.instrument(function)
 
