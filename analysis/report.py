@@ -11,9 +11,10 @@ import jinja2
 import yaml
 
 from analysis.candidates import Summary
-from analysis.tables import VIEWS, figure, with_interval
+from analysis.tables import VIEWS, audit_lines, figure, with_interval
 from ensures.subject import mutants
 from ensures.task import Task
+from evaluation.audit import Agreement
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXAMPLES = 3  # best and worst tasks shown in full
@@ -41,6 +42,7 @@ def render(
     tasks: Sequence[Task],
     summaries: Sequence[Summary],
     config: dict[str, Any],
+    audited: Sequence[Agreement] = (),
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -71,6 +73,7 @@ def render(
         candidates=len(scored),
         best=best,
         worst=worst,
+        audit=audit_lines(audited),
         config=yaml.safe_dump(config, sort_keys=False),
     )
 

@@ -10,6 +10,8 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.table import Table
 
+from evaluation.audit import Agreement
+
 HEAD = ("model", "setting", "language", "view", "rule", "k", "tasks", "unresolved", "clusters", "n")
 FIGURES = ("corr", "comp", "comp_fraction", "delta", "rho")
 DASH = "–"
@@ -64,6 +66,16 @@ def show(rows: Sequence[dict[str, Any]], stream: TextIO) -> None:
         )
         last = group
     console.print(table)
+
+
+def audit_lines(found: Sequence[Agreement]) -> list[str]:
+    """One line a way of repeating verdicts."""
+    how = {"alone": "in isolation", "cold": "by a cold interpreter"}
+    return [
+        f"audit: {item.sample} verdicts repeated {how[item.how]}, {item.disagreements} disagree "
+        f"(with 95 % confidence fewer than {item.bound:.1%} of all do)"
+        for item in found
+    ]
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:

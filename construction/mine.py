@@ -91,8 +91,8 @@ def candidates(workspace: Workspace, package: Package, coverage: Coverage) -> It
 
 def valid(session: Session, mutant: RuleMutant) -> bool:
     """A covering test fails, the limit was not reached, and no exception left the body."""
-    subject = Subject("mutant", Kind.MUTANT, Expect.VIOLATED, mutant.implementation)
-    plain = session.plain(subject, max(LEAST_SECONDS, SLOWER * session.baseline.seconds))
+    subject = Subject(_mutant(mutant).id, Kind.MUTANT, Expect.VIOLATED, mutant.implementation)
+    plain = session.plain(subject, max(LEAST_SECONDS, SLOWER * session.baseline.original.seconds))
     return plain.ending is Ending.FAILED and plain.calls > 0 and plain.body_raised == 0
 
 
@@ -107,8 +107,11 @@ def with_mutants(task: Task, session: Session, most: int, progress: Callable[[in
             kept.append(mutant)
         progress(done)
     kept.sort(key=lambda mutant: (mutant.line, mutant.operators, mutant.implementation))
-    made = tuple(Mutant(mutant.implementation, ("rule",), mutant.operators[0]) for mutant in kept)
-    return replace(task, mutants=made)
+    return replace(task, mutants=tuple(map(_mutant, kept)))
+
+
+def _mutant(mutant: RuleMutant) -> Mutant:
+    return Mutant(mutant.implementation, ("rule",), mutant.operators[0])
 
 
 def search(
@@ -130,7 +133,7 @@ def search(
             say(f"{task.id}: {error}")
             continue
         try:
-            if session.excluded or session.baseline.body_raised:
+            if session.baseline.excluded or session.baseline.original.body_raised:
                 say(f"{task.id}: left out, an exception leaves it or a test does not pass")
                 continue
             made = with_mutants(task, session, most)

@@ -1,6 +1,7 @@
 """Makes the sample's tasks from its manifest: fetch, check, unpack, parse, mutate, keep the mutants that count.
 
-What was made is cached by the content that it depends on: the manifest's entry, the rules of mutation, the harness.
+What was made is cached, with its baseline, by the content that it depends on: the manifest's entry, the rules of mutation,
+the checker.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from construction import environment, mine, mutate, parse
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.task import Language, Package, Repository, Task
+from evaluation.baseline import Baseline
+from evaluation.baseline import from_record as baseline_from
 from evaluation.checker import Session
 from evaluation.pool import Pool
 from evaluation.station import Work
@@ -58,9 +61,10 @@ def bare(entry: Entry) -> Task:
     return mine.task_of(entry.package, entry.file, method, entry.tests, entry.line_coverage, 0.0)
 
 
-def add_mutants(session: Session, task: Task, most: int) -> Task:
+def add_mutants(session: Session, task: Task, most: int) -> tuple[Task, Baseline]:
     """At a station."""
-    return mine.with_mutants(task, session, most)
+    made = mine.with_mutants(task, session, most)
+    return made, session.survey(made)
 
 
 async def build(
@@ -68,10 +72,12 @@ async def build(
     most: int,
     version: str,
     pool: Callable[[], Pool],
+    keep: Callable[[Task, Baseline], None],
     done: Callable[[str], None],
     fetching: int = 4,
 ) -> list[Task]:
-    """The tasks, in the manifest's order. `pool` is asked for only where something has to be made."""
+    """The tasks, in the manifest's order. `pool` is asked for only where something has to be made; `keep` gets the
+    baseline of each task."""
     rules = _rules()
     gate = asyncio.Semaphore(fetching)
 
@@ -79,16 +85,19 @@ async def build(
         key = content_key(entry, most, version, rules)
         cached = _cached(key)
         if cached.is_file():
-            task = schema.from_record(json.loads(cached.read_text(encoding="utf-8")), str(cached))
+            stored = json.loads(cached.read_text(encoding="utf-8"))
+            task = schema.from_record(stored["task"], str(cached))
+            keep(task, baseline_from(stored["baseline"]))
             done(entry.id)
             return task
         async with gate:
             await asyncio.to_thread(environment.unpacked, entry.package)
         task = await asyncio.to_thread(bare, entry)
-        made: Any = await pool().submit(Work(task, add_mutants, most, 5.0 + 0.1 * len(entry.tests)))
+        made, baseline = await pool().submit(Work(task, add_mutants, most, 5.0 + 0.1 * len(entry.tests)))
         if len(made.mutants) < mine.LEAST_MUTANTS:
             raise PreparationFailed(f"{entry.id}: only {len(made.mutants)} mutants are valid on this machine")
-        await asyncio.to_thread(_keep, cached, made)
+        keep(made, baseline)
+        await asyncio.to_thread(_keep, cached, {"task": schema.to_record(made), "baseline": baseline.record()})
         done(entry.id)
         return made
 
@@ -101,8 +110,8 @@ async def build(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _keep(path: Path, task: Task) -> None:
+def _keep(path: Path, record: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(schema.to_record(task)), encoding="utf-8")
+    temporary.write_text(json.dumps(record), encoding="utf-8")
     temporary.replace(path)

@@ -69,6 +69,12 @@ class Verdict:
     ending: Ending | None = None
     seconds: float = 0.0
     tests_failed: tuple[str, ...] = ()
+    shared: bool = False  # given by an execution that served other candidates as well
+
+    @property
+    def status(self) -> str:
+        """Under the published rule."""
+        return published_status(self.reason, self.ending, self.surfaced, self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Observed:
     tests_failed: tuple[str, ...] = ()
     looked: bool = False  # at the subject's code, the harness or the process
     evaluated: int = 1  # calls on which its conditions were asked
+    shared: bool = False
 
 
 _ABNORMAL = {
@@ -120,6 +127,7 @@ def decide(seen: Observed) -> Verdict:
         seen.ending,
         seen.seconds,
         seen.tests_failed,
+        seen.shared,
     )
 
 

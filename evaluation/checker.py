@@ -1,5 +1,6 @@
 """The seam between what decides and what executes: a checker prepares a session for a task, a session gives verdicts."""
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,8 +8,9 @@ from typing import Protocol
 from ensures.candidate import Clauses
 from ensures.subject import Subject
 from ensures.task import Task
-from ensures.verdict import Ending, Verdict
+from ensures.verdict import Outcome, Verdict
 from ensures.view import ALL, View
+from evaluation.baseline import Baseline, Plain
 from evaluation.workspace import Workspace
 
 
@@ -20,31 +22,36 @@ class Submission:
     views: tuple[View, ...] = (ALL,)
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """A subject's tests without any candidate: what they said, and whether an exception ever left the method's body."""
+class Limit(enum.StrEnum):
+    """How long one execution may take: what the published runs gave it, or a multiple of what the original needs here."""
 
-    ending: Ending
-    failed: tuple[str, ...]
-    calls: int
-    body_raised: int
-    seconds: float
-    outcomes: dict[str, str]
+    PAPER = "paper"
+    MEASURED = "measured"
 
 
 class Session(Protocol):
     """Owns the warm process for one task."""
 
-    excluded: tuple[str, ...]  # covering tests that do not pass on the original here
+    baseline: Baseline
 
     def check(self, subject: Subject, submissions: Sequence[Submission]) -> list[tuple[Verdict, ...]]:
         """For each submission a verdict a view, in order. Raises WorkerLost for faults that are not the candidates'."""
         ...
 
-    baseline: Plain  # the tests on the plain original
+    def alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
+        """As `check`, each view in an execution of its own."""
+        ...
+
+    def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
+        """What a fresh process's words amount to under the published rule, all calls counted; and its seconds."""
+        ...
 
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
         """The subject's tests without candidates, under the checker's limit or a shorter one."""
+        ...
+
+    def survey(self, task: Task) -> Baseline:
+        """The baseline, with the facts of the task's mutants."""
         ...
 
     def close(self) -> None: ...
@@ -59,6 +66,6 @@ class Checker(Protocol):
     @property
     def version(self) -> str: ...
 
-    def prepare(self, task: Task, workspace: Workspace) -> Session:
-        """Raises PreparationFailed where the task's tests can't be run here."""
+    def prepare(self, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> Session:
+        """Finds the baseline where none is given. Raises PreparationFailed where the task's tests can't be run here."""
         ...

@@ -1,25 +1,29 @@
 """The judge: candidates and subjects in, verdicts out. What is known is not asked again; equal candidates are judged once.
 
 The original comes first: mutants are run only for candidates that hold on it (under either rule), as in the published runs.
+A share of what shared executions said is audited; a task in which anything was said otherwise is judged in isolation.
 """
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ensures.candidate import Candidate, Malformed
+from ensures.candidate import Candidate, Clauses, Malformed
 from ensures.errors import PreparationFailed, WorkerLost
 from ensures.keys import content_key
-from ensures.subject import Subject, mutants, original
+from ensures.subject import Subject, original
 from ensures.task import Task
-from ensures.verdict import Outcome, Verdict, published_status
-from evaluation.checker import Session, Submission
+from ensures.verdict import Outcome, Verdict
+from evaluation import audit
+from evaluation.baseline import Baseline
+from evaluation.checker import Limit, Session, Submission
 from evaluation.known import Known, passes
 from evaluation.pool import Pool
 from evaluation.rows import Shards
 from evaluation.station import Work
+from evaluation.surveyor import Surveyor
 
 BATCH = 8  # subjects to a unit of work: small enough that little is lost with a worker
 
@@ -35,17 +39,38 @@ class Unresolved:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a station says of one unit: verdicts for each subject, submission and view; tests that were left out."""
+class Question:
+    """What a station is asked: verdicts for each subject, submission and view."""
 
-    verdicts: list[list[tuple[Verdict, ...]]]
-    excluded: tuple[str, ...] = ()
+    subjects: tuple[Subject, ...]
+    submissions: tuple[Submission, ...]
+    isolated: bool = False  # each candidate in an execution of its own
 
 
-def check(session: Session, task: Task, payload: Any) -> Answer:
+Verdicts = list[list[tuple[Verdict, ...]]]
+
+
+def check(session: Session, task: Task, asked: Question) -> Verdicts:
     """At a station."""
-    subjects, submissions = payload
-    return Answer([session.check(subject, submissions) for subject in subjects], session.excluded)
+    if asked.isolated:
+        return [[session.alone(subject, submission) for submission in asked.submissions] for subject in asked.subjects]
+    return [session.check(subject, asked.submissions) for subject in asked.subjects]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A task as it is judged: candidates' keys -> what they are in the keys of verdicts."""
+
+    task: Task
+    baseline: Baseline
+    isolated: bool
+    judged: dict[str, str]
+    given: list[audit.Given] = field(default_factory=list)  # by shared executions, just now
+
+    @property
+    def executions(self) -> int:
+        """How many of them gave it, at least."""
+        return len({item.subject.id for item in self.given})
 
 
 def verdict_key(judged: str, subject: Subject, part: str) -> str:
@@ -59,60 +84,87 @@ class Judge:
     def __init__(
         self,
         pool: Callable[[], Pool],
+        surveyor: Surveyor,
         shards: Shards,
-        version: str,
+        audits: Shards,
+        limit: Limit = Limit.PAPER,
+        audit_fraction: float = 0.0,
         on_verdicts: Callable[[int], None] = lambda added: None,
     ) -> None:
-        self.pool, self.shards, self.version, self.on_verdicts = pool, shards, version, on_verdicts
+        self.pool, self.surveyor, self.shards, self.audits = pool, surveyor, shards, audits
+        self.limit, self.audit_fraction, self.on_verdicts = limit, audit_fraction, on_verdicts
+        self.isolated = {row["task_id"] for row in audits.rows(["task_id", "agrees"]) if not row["agrees"]}
         self.added = 0
         self.unresolved: list[Unresolved] = []
-        self.excluded: dict[str, tuple[str, ...]] = {}  # task -> covering tests that do not pass on the original here
         self._known = Known(shards)
 
     async def judge(self, task: Task, candidates: Sequence[Candidate]) -> None:
         """All verdicts of the candidates on the task's subjects, into the rows."""
-        task_key = task.key
-        judged = {c.key: content_key(c.key, c.artifact, task_key, self.version) for c in candidates}
         try:
-            await self._verdicts(task, judged, candidates, [original(task)])
-            passed = [candidate for candidate in candidates if self._passed(candidate, judged[candidate.key], task)]
-            subjects = list(mutants(task))
-            batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
-            await asyncio.gather(*(self._verdicts(task, judged, passed, batch) for batch in batches))
+            baseline = await self.surveyor.of(task)
+            bench = self._bench(task, baseline, candidates)
+            await self._judge(bench, candidates)
+            if not bench.isolated and not await self._audit(bench):
+                self.isolated.add(task.id)
+                await self._judge(self._bench(task, baseline, candidates), candidates)
         except (WorkerLost, PreparationFailed) as error:
             for model, setting in dict.fromkeys((c.model, c.setting.value) for c in candidates):
                 self.unresolved.append(Unresolved(task.id, model, setting, str(error)))
 
-    def _passed(self, candidate: Candidate, judged: str, task: Task) -> bool:
-        return any(self._known.passed(verdict_key(judged, original(task), view.part)) for view in candidate.views)
+    def current(self, row: Mapping[str, Any]) -> bool:
+        """Is it a row of this run's limit, and for an isolated task one that was given in isolation?"""
+        return row["limit"] == self.limit.value and row["isolated"] == (row["task_id"] in self.isolated)
 
-    async def _verdicts(
-        self, task: Task, judged: dict[str, str], candidates: Sequence[Candidate], subjects: Sequence[Subject]
-    ) -> None:
+    def _bench(self, task: Task, baseline: Baseline, candidates: Sequence[Candidate]) -> "_Bench":
+        isolated = task.id in self.isolated
+        by = (task.key, self.surveyor.version, self.limit, baseline.key, isolated)
+        return _Bench(task, baseline, isolated, {c.key: content_key(c.key, c.artifact, *by) for c in candidates})
+
+    async def _judge(self, bench: "_Bench", candidates: Sequence[Candidate]) -> None:
+        await self._verdicts(bench, candidates, [original(bench.task)])
+        passed = [candidate for candidate in candidates if self._passed(candidate, bench)]
+        subjects = bench.baseline.counted(bench.task)
+        batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
+        await asyncio.gather(*(self._verdicts(bench, passed, batch) for batch in batches))
+
+    async def _audit(self, bench: "_Bench") -> bool:
+        """Repeats a share of what was just given. True if everything was said again."""
+        sample = audit.draw(bench.given, bench.executions, self.audit_fraction)
+        if not sample:
+            return True
+        asked = [(item, audit.repeated_cold(item)) for item in sample]
+        cost = len(asked) * (0.1 + bench.task.test_seconds)
+        done: list[audit.Repeated] = await self.pool().submit(Work(bench.task, audit.repeat, asked, cost, bench.baseline))
+        self.audits.append([_audit_row(bench.task, repeated) for repeated in done])
+        return all(repeated.agrees for repeated in done)
+
+    def _passed(self, candidate: Candidate, bench: "_Bench") -> bool:
+        key, first = bench.judged[candidate.key], original(bench.task)
+        return any(self._known.passed(verdict_key(key, first, view.part)) for view in candidate.views)
+
+    async def _verdicts(self, bench: "_Bench", candidates: Sequence[Candidate], subjects: Sequence[Subject]) -> None:
         missing: dict[Submission, list[Candidate]] = {}
         for candidate in candidates:
-            keys = [verdict_key(judged[candidate.key], subject, view.part) for subject in subjects for view in candidate.views]
+            judged = bench.judged[candidate.key]
+            keys = [verdict_key(judged, subject, view.part) for subject in subjects for view in candidate.views]
             if all(key in self._known for key in keys):
                 continue
             if isinstance(candidate.artifact, Malformed):
                 verdict = Verdict(Outcome.ERROR, candidate.artifact.reason, message=candidate.artifact.message)
-                self._add(task, judged, [candidate], subjects, [(verdict,) * len(candidate.views)] * len(subjects))
+                self._add(bench, [candidate], subjects, [(verdict,) * len(candidate.views)] * len(subjects))
             else:
                 missing.setdefault(Submission(candidate.artifact, candidate.views), []).append(candidate)
         if not missing:
             return
-        submissions = list(missing)
-        cost = len(subjects) * (0.05 + task.test_seconds)
-        answer: Answer = await self.pool().submit(Work(task, check, (list(subjects), submissions), cost))
-        if answer.excluded:
-            self.excluded[task.id] = answer.excluded
-        for index, submission in enumerate(submissions):
-            self._add(task, judged, missing[submission], subjects, [of[index] for of in answer.verdicts])
+        asked = Question(tuple(subjects), tuple(missing), bench.isolated)
+        cost = len(subjects) * (0.05 + bench.task.test_seconds)
+        found: Verdicts = await self.pool().submit(Work(bench.task, check, asked, cost, bench.baseline))
+        for index, submission in enumerate(missing):
+            self._add(bench, missing[submission], subjects, [of[index] for of in found])
 
     def _add(
         self,
-        task: Task,
-        judged: dict[str, str],
+        bench: "_Bench",
         candidates: Iterable[Candidate],
         subjects: Sequence[Subject],
         verdicts: Sequence[tuple[Verdict, ...]],
@@ -120,18 +172,25 @@ class Judge:
         rows = []
         for candidate in candidates:
             for subject, per_view in zip(subjects, verdicts, strict=True):
-                for view, verdict in zip(candidate.views, per_view, strict=True):
-                    key = verdict_key(judged[candidate.key], subject, view.part)
-                    if key not in self._known:
-                        rows.append(_row(key, task, candidate, subject, view.part.value, verdict))
-                        self._known.add(key, passes(rows[-1]))
+                statuses = tuple(verdict.status for verdict in per_view)
+                for index, (view, verdict) in enumerate(zip(candidate.views, per_view, strict=True)):
+                    key = verdict_key(bench.judged[candidate.key], subject, view.part)
+                    if key in self._known:
+                        continue
+                    where = {"view": view.part.value, "status": statuses[index], "limit": self.limit.value}
+                    rows.append(_row(key, bench.task, candidate, subject, verdict, isolated=bench.isolated, **where))
+                    self._known.add(key, passes(rows[-1]))
+                    if verdict.shared and isinstance(candidate.artifact, Clauses):
+                        submission = Submission(candidate.artifact, candidate.views)
+                        bench.given.append(audit.Given(key, candidate.key, subject, submission, index, verdict, statuses))
         self.shards.append(rows)
         self.added += len(rows)
         self.on_verdicts(len(rows))
 
 
-def _row(key: str, task: Task, candidate: Candidate, subject: Subject, part: str, verdict: Verdict) -> dict[str, Any]:
-    ending = verdict.ending.value if verdict.ending else None
+def _row(
+    key: str, task: Task, candidate: Candidate, subject: Subject, verdict: Verdict, **where: str | bool
+) -> dict[str, Any]:
     return {
         "key": key,
         "task_id": task.id,
@@ -141,15 +200,30 @@ def _row(key: str, task: Task, candidate: Candidate, subject: Subject, part: str
         "model": candidate.model,
         "setting": candidate.setting.value,
         "sample": candidate.sample,
-        "view": part,
         "subject": subject.id,
         "kind": subject.kind.value,
         "outcome": int(verdict.outcome),
         "reason": verdict.reason.value,
         "surfaced": verdict.surfaced,
-        "status": published_status(verdict.reason, ending, verdict.surfaced, verdict.message),
-        "ending": ending,
+        "ending": verdict.ending.value if verdict.ending else None,
         "clause": verdict.clause,
         "message": verdict.message,
         "seconds": verdict.seconds,
+        "shared": verdict.shared,
+        **where,
+    }
+
+
+def _audit_row(task: Task, repeated: audit.Repeated) -> dict[str, Any]:
+    return {
+        "key": content_key(repeated.item.key, repeated.how),
+        "verdict": repeated.item.key,
+        "task_id": task.id,
+        "candidate_id": repeated.item.candidate,
+        "subject": repeated.item.subject.id,
+        "how": repeated.how,
+        "expected": repeated.expected,
+        "found": repeated.found,
+        "agrees": repeated.agrees,
+        "seconds": repeated.seconds,
     }

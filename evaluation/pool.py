@@ -1,6 +1,7 @@
 """The pool: hands units of work to workers, the longest task first, a task's units to the worker that has it open."""
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ from ensures.errors import EnsuresError, WorkerLost
 from evaluation.station import Station, Work
 
 RETRIES = 2
+LINGER = 0.05  # seconds that a worker waits for more of the task that it has open: to open another costs ten times that
 
 
 class Slot(Protocol):
@@ -65,10 +67,12 @@ class Pool:
     async def _serve(self, index: int) -> None:
         while True:
             async with self._wake:
-                unit = self._next(index)
-                while unit is None:
+                unit = self._next(index, other=False)
+                if unit is None and index in self._open:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._wake.wait_for(lambda: self._pending.get(self._open[index])), LINGER)
+                while (unit := unit or self._next(index)) is None:
                     await self._wake.wait()
-                    unit = self._next(index)
             if unit.done.done():
                 continue
             try:
@@ -94,13 +98,13 @@ class Pool:
         else:
             unit.done.set_result(result)
 
-    def _next(self, index: int) -> _Unit | None:
-        """A unit of the task that this worker has open; else of the costliest task that nobody has; else of any."""
+    def _next(self, index: int, other: bool = True) -> _Unit | None:
+        """A unit of the task that this worker has open; else, if `other`, of the costliest that nobody has; else of any."""
         waiting = {task: units for task, units in self._pending.items() if units}
-        if not waiting:
-            return None
         mine = self._open.get(index)
         if mine not in waiting:
+            if not waiting or not other:
+                return None
             taken = set(self._open.values())
             free = {task: units for task, units in waiting.items() if task not in taken} or waiting
             mine = max(free, key=lambda task: (sum(unit.work.cost for unit in free[task]), task))

@@ -55,6 +55,24 @@ VERDICTS = pa.schema(
         ("clause", pa.int32()),
         ("message", pa.string()),
         ("seconds", pa.float64()),
+        ("shared", pa.bool_()),  # given by an execution that served other candidates as well
+        ("isolated", pa.bool_()),  # of a task whose audit found a disagreement
+        ("limit", pa.string()),
+    ]
+)
+BASELINES = pa.schema([("key", pa.string()), ("task_id", pa.string()), ("text", pa.string())])
+AUDITS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("verdict", pa.string()),
+        ("task_id", pa.string()),
+        ("candidate_id", pa.string()),
+        ("subject", pa.string()),
+        ("how", pa.string()),
+        ("expected", pa.string()),
+        ("found", pa.string()),
+        ("agrees", pa.bool_()),
+        ("seconds", pa.float64()),
     ]
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ensures.errors import WorkerLost
 from ensures.task import Task
+from evaluation.baseline import Baseline
 from evaluation.checker import Checker, Session
 from evaluation.workspace import Workspace
 
@@ -19,6 +20,7 @@ class Work:
     operation: Callable[[Any, Task, Any], Any]
     payload: Any
     cost: float  # expected seconds
+    baseline: Baseline | None = None  # where it is known already
 
 
 class Station:
@@ -31,20 +33,22 @@ class Station:
 
     def run(self, work: Work) -> Any:
         """The operation's result. Raises PreparationFailed (the task's) and WorkerLost (try again)."""
-        session = self._open(work.task)
+        session = self._open(work.task, work.baseline)
         try:
             return work.operation(session, work.task, work.payload)
         except WorkerLost:
             self.close()
             raise
 
-    def _open(self, task: Task) -> Session:
+    def _open(self, task: Task, baseline: Baseline | None) -> Session:
         # mutants do not matter to a session: a task before and after their making shares one
         key = f"{task.id}\0{task.implementation}\0{task.tests}"
         if self._session is None or self._key != key:
             self.close()
-            self._session = self.checker.prepare(task, self.workspaces(task))
+            self._session = self.checker.prepare(task, self.workspaces(task), baseline)
             self._key = key
+        elif baseline is not None:
+            self._session.baseline = baseline
         return self._session
 
     def close(self) -> None:

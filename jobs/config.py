@@ -26,6 +26,7 @@ from containers.backends.process import ProcessConfig
 from containers.choose import AutoConfig
 from ensures.errors import InputError
 from ensures.task import PROMPTED
+from evaluation.checker import Limit
 from evaluation.python.session import IcontractConfig
 from inference.dialects.icontract import Parsing
 from inference.engines.invariants import InvariantsConfig
@@ -51,7 +52,9 @@ class AutoCheckerConfig:
 @dataclass
 class EvaluationConfig:
     workers: int = 0  # 0: one a core
-    timeout: float = 30.0  # seconds for one whole execution of a subject's covering tests, start-up included
+    timeout: float = 30.0  # seconds for one whole execution of a subject's covering tests
+    limit: Limit = Limit.PAPER  # measured: ten times what the original takes, where that is less than timeout
+    audit_fraction: float = 0.02  # of the verdicts of shared executions, repeated in isolation; 0: none
 
 
 @dataclass
@@ -238,6 +241,8 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"evaluation.workers={config.evaluation.workers}: 0 takes one a core, n takes n")
     if config.evaluation.timeout <= 0:
         raise InputError(f"evaluation.timeout={config.evaluation.timeout}: a limit in seconds above 0")
+    if not 0 <= config.evaluation.audit_fraction <= 1:
+        raise InputError(f"evaluation.audit_fraction={config.evaluation.audit_fraction}: a share, 0 to 1")
     if config.seed < 0:
         raise InputError(f"seed={config.seed}: a seed is 0 or more")
     if "/" in config.name or config.name in (".", ".."):

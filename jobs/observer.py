@@ -1,10 +1,11 @@
 """Executions for engines that learn from them: the observer protocol of `inference.engine`, served by the pool."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ensures.candidate import Clauses
 from ensures.task import Task
+from evaluation.baseline import Baseline
 from evaluation.checker import Submission
 from evaluation.pool import Pool
 from evaluation.station import Work
@@ -32,11 +33,12 @@ def truths(session: Any, task: Task, payload: list[Submission]) -> list[tuple[st
 
 
 class PoolObserver:
-    def __init__(self, pool: Callable[[], Pool]) -> None:
-        self._pool = pool
+    def __init__(self, pool: Callable[[], Pool], baseline: Callable[[Task], Awaitable[Baseline]]) -> None:
+        self._pool, self._baseline = pool, baseline
 
     async def calls(self, task: Task) -> list[Call]:
-        events = await self._pool().submit(Work(task, describe, None, 1.0 + task.test_seconds))
+        baseline = await self._baseline(task)
+        events = await self._pool().submit(Work(task, describe, None, 1.0 + task.test_seconds, baseline))
         return [
             Call(event["test"], event["n"], event["pre"], event["post"], event["result"], tuple(event["same"]))
             for event in events
@@ -44,4 +46,5 @@ class PoolObserver:
 
     async def truths(self, task: Task, clauses: Sequence[Clauses]) -> list[tuple[str, int, str | None]]:
         submissions = [Submission(item) for item in clauses]
-        return await self._pool().submit(Work(task, truths, submissions, 1.0 + task.test_seconds))
+        baseline = await self._baseline(task)
+        return await self._pool().submit(Work(task, truths, submissions, 1.0 + task.test_seconds, baseline))

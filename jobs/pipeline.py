@@ -21,11 +21,13 @@ from ensures.keys import content_key, seed_from
 from ensures.subject import mutants
 from ensures.task import Language, Setting, Task
 from ensures.view import ALL, halves
-from evaluation import metrics
+from evaluation import audit, metrics
+from evaluation.baseline import Baseline
 from evaluation.judge import Judge, Unresolved
 from evaluation.pool import LocalSlot, Pool, Slot
 from evaluation.python.session import IcontractChecker, IcontractConfig
 from evaluation.station import Station
+from evaluation.surveyor import Surveyor
 from evaluation.workspace import module_text
 from inference import prompts
 from inference.dialects import icontract
@@ -61,14 +63,24 @@ class Pipeline:
         self.sandbox = self._sandbox()
         checker = config.checker if not isinstance(config.checker, AutoCheckerConfig) else IcontractConfig()
         limits = Limits(memory_mb=checker.memory_mb, file_mb=checker.file_mb, processes=checker.processes)
-        self.checker = IcontractChecker(self.sandbox, limits, config.evaluation.timeout)
+        self.checker = IcontractChecker(self.sandbox, limits, config.evaluation.timeout, config.evaluation.limit)
+        self.surveyor = Surveyor(self.pool, folder.baselines, self.checker.version)
+        self.judge = Judge(
+            self.pool,
+            self.surveyor,
+            folder.verdicts,
+            folder.audits,
+            config.evaluation.limit,
+            config.evaluation.audit_fraction,
+            self._on_verdicts,
+        )
 
     # Parts
 
     def _engine(self) -> Engine:
         kind = self.config.model.engine
         if kind == "invariants":
-            return Invariants(self.config.model, PoolObserver(self.pool))
+            return Invariants(self.config.model, PoolObserver(self.pool, lambda task: self.surveyor.of(task)))
         if kind == "reference":
             return Reference(self.config.model)
         return Replay(self.config.model)
@@ -108,27 +120,21 @@ class Pipeline:
             model=self.engine.name,
         )
         self._tracker = self._track()
-        judge = Judge(self.pool, self.folder.verdicts, self.checker.version, self._on_verdicts)
         self._completions = {row["key"]: row for row in self.folder.completions.rows()}
         self._prompts = {row["key"] for row in self.folder.prompts.rows(["key"])}
         self.candidates: dict[str, list[Candidate]] = {}
         self.display.expect("tasks", len(self.tasks))
         gate = asyncio.Semaphore(TASKS_AT_ONCE)
-        running = [asyncio.ensure_future(self._task(task, judge, gate)) for task in self.tasks]
+        running = [asyncio.ensure_future(self._task(task, gate)) for task in self.tasks]
         try:
             await asyncio.gather(*running)
         finally:
             for future in running:
                 future.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            for shards in (self.folder.prompts, self.folder.completions, self.folder.verdicts):
-                shards.flush()
-        self.unresolved += judge.unresolved
-        self.warnings += [
-            f"{task}: covering tests left out, they do not pass on the original here: {', '.join(tests)}"
-            for task, tests in sorted(judge.excluded.items())
-        ]
-        self.added = judge.added
+            self.folder.flush()
+        self.unresolved += self.judge.unresolved
+        self.added = self.judge.added
 
     async def _tasks(self) -> tuple[Task, ...]:
         dataset = self.config.dataset
@@ -142,6 +148,7 @@ class Pipeline:
                     dataset.mutants,
                     self.checker.version,
                     self.pool,
+                    self.surveyor.keep,
                     lambda _: self.display.done("prepared"),
                 )
             )
@@ -158,7 +165,7 @@ class Pipeline:
             )
         return tasks
 
-    async def _task(self, task: Task, judge: Judge, gate: asyncio.Semaphore) -> None:
+    async def _task(self, task: Task, gate: asyncio.Semaphore) -> None:
         async with gate:
             candidates: list[Candidate] = []
             settings = [self.engine.setting] if self.engine.setting else [Setting(s) for s in self.config.settings]
@@ -170,7 +177,7 @@ class Pipeline:
                         self.unresolved.append(Unresolved(task.id, self.engine.name, setting.value, str(error)))
             self.candidates[task.id] = candidates
             if candidates:
-                await judge.judge(task, candidates)
+                await self.judge.judge(task, candidates)
             self.display.done("tasks")
 
     async def _generate(self, task: Task, setting: Setting) -> list[Candidate]:
@@ -248,6 +255,8 @@ class Pipeline:
 
     def conclude(self, seconds: float) -> None:
         """Metrics, tables, report, tracker; and what the user reads last."""
+        baselines = {task.id: self.surveyor.known(task) for task in self.tasks}
+        tasks = [found.applied(task) if (found := baselines[task.id]) else task for task in self.tasks]
         expected = [
             metrics.Expected(
                 task.id,
@@ -258,22 +267,55 @@ class Pipeline:
                 self.config.k,
                 frozenset(subject.id for subject in mutants(task)),
             )
-            for task in self.tasks
+            for task in tasks
             for setting in sorted({c.setting.value for c in self.candidates[task.id]} | self._lost(task))
         ]
         if not expected:
             raise InputError(f"model={self.engine.name} has nothing for any of the {len(self.tasks)} tasks of this dataset")
         current = {candidate.key for candidates in self.candidates.values() for candidate in candidates}
-        verdicts = [row for row in self.folder.verdicts.rows() if row["candidate_id"] in current]
+        verdicts, changed = self._verdicts(current)
+        audited = audit.agreement(self.folder.audits.rows())
         scored, missing = metrics.score(verdicts, expected)
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
         self.folder.write("metrics.json", tables.metrics_json(rows))
         tables.write(rows, self.folder.path / "tables")
-        shown = summaries(self.tasks, self.candidates, verdicts)
-        page = self.folder.write("report.html", report.render(self.config.name, rows, self.tasks, shown, plain(self.config)))
+        shown = summaries(tasks, self.candidates, verdicts)
+        page = self.folder.write(
+            "report.html", report.render(self.config.name, rows, tasks, shown, plain(self.config), audited)
+        )
         self._tracker.result(rows, (summary.row() for summary in shown))
         tables.show(rows, sys.stdout)
+        self._warn_of(baselines)
+        for line in tables.audit_lines(audited):
+            print(line)
+        if changed is not None:
+            print(f"{changed} verdicts differ between evaluation.limit=paper and evaluation.limit=measured")
         self._say_last(seconds, page, missing, rows)
+
+    def _verdicts(self, current: set[str]) -> tuple[list[dict[str, Any]], int | None]:
+        """The rows of these candidates; and how many are otherwise under the other limit, where that was run, too."""
+        verdicts, others = [], {}
+        for row in self.folder.verdicts.rows():
+            if row["candidate_id"] in current:
+                if self.judge.current(row):
+                    verdicts.append(row)
+                elif row["limit"] != self.config.evaluation.limit.value:
+                    others[row["candidate_id"], row["subject"], row["view"]] = row["outcome"]
+        if not others:
+            return verdicts, None
+        both = ((others.get((v["candidate_id"], v["subject"], v["view"])), v["outcome"]) for v in verdicts)
+        return verdicts, sum(other is not None and other != outcome for other, outcome in both)
+
+    def _warn_of(self, baselines: dict[str, Baseline | None]) -> None:
+        for task, baseline in sorted(baselines.items()):
+            if baseline is not None and baseline.excluded:
+                names = ", ".join(baseline.excluded)
+                self.warnings.append(f"{task}: covering tests left out, they do not pass on the original here: {names}")
+            for reason in sorted(set(baseline.left_out.values() if baseline else ())):
+                count = sum(why == reason for why in baseline.left_out.values()) if baseline else 0
+                self.warnings.append(f"{task}: {count} mutants are left out of Comp: {reason}")
+        for task in sorted(self.judge.isolated):
+            self.warnings.append(f"{task}: the audit disagreed with a shared execution; it was judged again in isolation")
 
     def _lost(self, task: Task) -> set[str]:
         return {item.setting for item in self.unresolved if item.task == task.id}

@@ -13,10 +13,11 @@ import yaml
 from filelock import FileLock, Timeout
 
 from ensures.errors import InputError
-from evaluation.rows import COMPLETIONS, PROMPTS, VERDICTS, Shards
+from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, PROMPTS, VERDICTS, Shards
 
 # May change between invocations of one run; k and dataset.limit may only grow.
-FREE = ("cluster", "tracker", "sandbox", "evaluation.workers", "report_k", "name", "out")
+FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
+FREE += ["report_k", "name", "out"]
 GROWING = ("k", "dataset.limit")
 
 
@@ -45,7 +46,9 @@ class RunFolder:
         _write(path / "config.yaml", yaml.safe_dump(config, sort_keys=False))
         self.completions = Shards(path / "completions", COMPLETIONS)
         self.prompts = Shards(path / "prompts", PROMPTS)
+        self.baselines = Shards(path / "baselines", BASELINES)
         self.verdicts = Shards(path / "verdicts", VERDICTS)
+        self.audits = Shards(path / "audits", AUDITS)
 
     def _check(self, config: dict[str, Any]) -> bool:
         stored = self.path / "config.yaml"
@@ -98,14 +101,21 @@ class RunFolder:
         return self.path / name
 
     def close(self) -> None:
-        for shards in (self.completions, self.prompts, self.verdicts):
-            shards.flush()
+        self.flush()
         self._lock.release()
+
+    def flush(self) -> None:
+        for shards in self._all:
+            shards.flush()
 
     @property
     def broken(self) -> list[Path]:
         """Shards that could not be read and were set aside."""
-        return [*self.completions.broken, *self.prompts.broken, *self.verdicts.broken]
+        return [path for shards in self._all for path in shards.broken]
+
+    @property
+    def _all(self) -> tuple[Shards, ...]:
+        return self.completions, self.prompts, self.baselines, self.verdicts, self.audits
 
 
 def _choice(flat: dict[str, Any], group: str) -> Any:

@@ -3,7 +3,8 @@
 Candidates that the static gate passes share one execution of a subject, in which nothing is raised; each of the others
 runs alone under icontract's real behaviour. What sharing can't tell exactly is repeated alone: an execution that ended
 abnormally, one in which an iterator passed by, an original whose tests said something else than without candidates, a
-condition that called the subject, and a violation of which a probe could not tell if somebody swallowed it.
+condition that called the subject, and a violation of which a probe could not tell if somebody swallowed it. A shared
+execution must leave the trace of a plain one (on a mutant: the same outcomes of tests), or all run alone.
 """
 
 from collections.abc import Sequence
@@ -15,18 +16,19 @@ from ensures.errors import PreparationFailed, WorkerLost
 from ensures.keys import content_key
 from ensures.subject import Kind, Subject, original
 from ensures.task import Task
-from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
+from ensures.verdict import Ending, Outcome, Reason, Verdict
 from ensures.view import View
-from evaluation.checker import Plain, Session, Submission
-from evaluation.python import definition
+from evaluation.baseline import Baseline, Plain
+from evaluation.checker import Limit, Session, Submission
+from evaluation.python import cold, definition, survey
+from evaluation.python.answer import Answer
 from evaluation.python.purity import may_consume, plainly_pure
 from evaluation.python.worker import Definition, Worker, harness_version
 from evaluation.workspace import Workspace, module_text, with_implementation
 
-HASH_SEEDS = (0, 1, 2)  # the first is the one that verdicts are given under
-# What this process found out before: a worker may open a task more than once, and the seeds are tried the first time.
-_UNSTABLE: dict[str, tuple[str, ...]] = {}
-RULES = "2"  # raised when what this module decides changes
+RULES = "3"  # raised when what this module decides changes
+LEAST_SECONDS, SLOWER = 2.0, 10  # limit=measured: this many times what the original took, but not less than this
+CANDIDATE_SHARE = 30  # each candidate's conditions get this part of the limit in a shared execution, else they run alone
 
 
 @dataclass
@@ -39,40 +41,56 @@ class IcontractConfig:
 
 @dataclass(frozen=True)
 class IcontractChecker:
-    """`seconds` limits one whole execution of a subject's covering tests, as in the published runs."""
+    """`seconds` limits one whole execution of a subject's covering tests, as in the published runs (`limit=paper`);
+    `limit=measured` takes a multiple of what the plain original took, if that is less."""
 
     sandbox: Sandbox
     limits: Limits = field(default_factory=Limits)
     seconds: float = 30.0
+    limit: Limit = Limit.PAPER
     name: str = "icontract"
 
     @property
     def version(self) -> str:
         return content_key(self.name, RULES, harness_version(), self.limits, self.seconds)
 
-    def prepare(self, task: Task, workspace: Workspace) -> "IcontractSession":
-        return IcontractSession(self, task, workspace)
+    def prepare(self, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> "IcontractSession":
+        return IcontractSession(self, task, workspace, baseline)
 
 
 class IcontractSession(Session):
     """Owns the worker of one task. A lost worker is started again once for each request; then the fault is passed on."""
 
-    def __init__(self, checker: IcontractChecker, task: Task, workspace: Workspace) -> None:
+    def __init__(self, checker: IcontractChecker, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> None:
         self.checker, self.task, self.workspace = checker, task, workspace
         self.text = module_text(workspace, task)
         found = definition.first_line(task)
         self.definition = Definition(workspace.root / task.file, task.qualname.rpartition(".")[2], found, task.implementation)
         self.tests = tuple(test for test in task.tests if test not in task.excluded_tests)
-        self.excluded: tuple[str, ...] = ()
         self.executions = 0
         self.peak_kb = 0  # of the largest execution
-        self.iterators = False  # does the original take or give iterators?
+        self.conditions = 0.0  # seconds that candidates' conditions took in shared executions
         self.worker: Worker | None = None
-        self.baseline = self._baseline()
+        self._plain: dict[str, Plain] = {}  # subject -> its tests without candidates
+        if baseline is not None:
+            self.tests = baseline.tests
+        self.baseline = baseline or survey.baseline(self)
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        return self.baseline.excluded
+
+    @property
+    def seconds(self) -> float:
+        """The limit of one execution."""
+        if self.checker.limit is Limit.PAPER:
+            return self.checker.seconds
+        return min(self.checker.seconds, max(LEAST_SECONDS, SLOWER * self.baseline.original.seconds))
 
     # Life
 
-    def _start(self, hash_seed: int = HASH_SEEDS[0]) -> None:
+    def start(self, hash_seed: int = survey.HASH_SEEDS[0]) -> tuple[str, ...]:
+        """Starts the worker. The tests that it collected, parametrized ones apart."""
         self.close()
         self.worker = Worker(
             self.checker.sandbox, self.workspace, self.task, self.definition, self.tests, self.checker.limits, hash_seed
@@ -81,7 +99,14 @@ class IcontractSession(Session):
         preload = facts.get("preload")
         if preload and not facts.get("exact"):
             # fresh imports are forked from the first level: let it have what does not belong to the project
-            self._collect(preload=preload)
+            facts = self._collect(preload=preload)
+        return tuple(facts["tests"])
+
+    def take(self, tests: tuple[str, ...]) -> None:
+        """From now on these tests and no others."""
+        self.tests = tests
+        if self.worker is not None:
+            self._collect(tests=list(tests))
 
     def _collect(self, **config: Any) -> dict[str, Any]:
         assert self.worker is not None
@@ -92,31 +117,6 @@ class IcontractSession(Session):
             raise PreparationFailed(f"{self.task.id}: covering tests not found: {', '.join(facts['missing'][:3])}")
         return facts
 
-    def _baseline(self) -> Plain:
-        """The tests on the plain original, under several hash seeds, the last of which is kept.
-
-        Tests that do not pass under all of them are excluded and named, and the rest run again.
-        """
-        known = content_key(self.checker.version, self.task.id, self.task.implementation, self.tests, str(self.workspace.root))
-        unstable: dict[str, None] = dict.fromkeys(_UNSTABLE.get(known, ()))
-        for seed in HASH_SEEDS[:1] if known in _UNSTABLE else reversed(HASH_SEEDS):
-            self._start(seed)
-            baseline = self.plain(original(self.task))
-            unstable |= dict.fromkeys(test for test, outcome in baseline.outcomes.items() if outcome == "failed")
-        _UNSTABLE[known] = tuple(unstable)
-        if unstable:
-            self.excluded = tuple(unstable)
-            self.tests = tuple(test for test in baseline.outcomes if test not in unstable)
-            if not self.tests:
-                raise PreparationFailed(f"{self.task.id}: none of its {len(unstable)} covering tests passes here")
-            self._collect(tests=list(self.tests))
-            baseline = self.plain(original(self.task))
-        if baseline.ending is not Ending.PASSED:
-            raise PreparationFailed(f"{self.task.id}: its tests do not pass on the original here ({baseline.ending})")
-        if not baseline.calls:
-            raise PreparationFailed(f"{self.task.id}: none of its covering tests calls the method")
-        return baseline
-
     def close(self) -> None:
         if self.worker is not None:
             self.worker.close()
@@ -124,21 +124,23 @@ class IcontractSession(Session):
 
     # Requests
 
-    def _execute(self, subject: Subject, **command: Any) -> dict[str, Any]:
+    def execute(self, subject: Subject, **command: Any) -> Answer:
+        """One execution of the subject (harness, `warm`). Raises WorkerLost."""
         text = None
         if subject.kind is not Kind.ORIGINAL:
             text = with_implementation(self.text, self.task, subject.payload)
         self.executions += 1
         request = {"do": "execute", "text": text, "implementation": subject.payload, **command}
         request.setdefault("seconds", self.checker.seconds)
+        longest = request["seconds"] + len(command.get("candidates", ())) * command.get("budget", 0) / 1e9
         for last in (False, True):
             try:
                 if self.worker is None:
-                    self._start()
+                    self.start()
                 assert self.worker is not None
-                answer = self.worker.request(request, self.checker.seconds + 60)
-                _raise_fault(answer)
-                self.peak_kb = max(self.peak_kb, answer["peak_kb"])
+                answer = Answer(self.worker.request(request, longest + 60))
+                self.peak_kb = max(self.peak_kb, answer.peak_kb)
+                self.conditions += sum(answer.end.get("spent", ())) / 1e9
                 return answer
             except WorkerLost:
                 self.close()
@@ -149,30 +151,25 @@ class IcontractSession(Session):
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
         """The subject's tests without candidates; `seconds` is a shorter limit than the checker's."""
         limit = {} if seconds is None else {"seconds": min(seconds, self.checker.seconds)}
-        answer = self._execute(subject, tests=True, whole=True, **limit)
-        end = _last(answer, "end")
-        if subject.kind is Kind.ORIGINAL:
-            self.iterators = bool(end.get("iterators"))
-        tests = {event["id"]: event["outcome"] for event in answer["events"] if event["e"] == "test"}
-        return Plain(
-            _ending(answer),
-            tuple(end.get("failed", ())),
-            end.get("calls", 0),
-            end.get("body_raised", 0),
-            answer["seconds"],
-            tests,
-        )
+        if subject.id not in self._plain or subject.kind is Kind.ORIGINAL:
+            self._plain[subject.id] = self.execute(subject, trace=subject.kind is Kind.ORIGINAL, whole=True, **limit).plain()
+        return self._plain[subject.id]
+
+    def survey(self, task: Task) -> Baseline:
+        """The baseline with the task's mutants in it."""
+        self.baseline = survey.with_mutants(self, task)
+        return self.baseline
 
     def describe(self) -> list[dict[str, Any]]:
         """One record a call of the original: what it was given, what it gave back, what it changed."""
-        answer = self._execute(original(self.task), observe=True, whole=True)
-        return [event for event in answer["events"] if event["e"] == "seen"]
+        answer = self.execute(original(self.task), observe=True, whole=True)
+        return [event for event in answer.events if event["e"] == "seen"]
 
     def truths(self, clauses: Sequence[Submission]) -> list[tuple[str, int, str | None]]:
         """For each call of the original (test, number, truths): a character a clause set, 1 held, 0 false, x raised."""
         specs = [_spec(submission, submission.views) for submission in clauses]
-        answer = self._execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False)
-        return [(event["test"], event["n"], event["truths"]) for event in answer["events"] if event["e"] == "call"]
+        answer = self.execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False)
+        return [(event["test"], event["n"], event["truths"]) for event in answer.events if event["e"] == "call"]
 
     # Verdicts
 
@@ -180,61 +177,97 @@ class IcontractSession(Session):
         if definition.is_async(self.task):
             verdict = Verdict(Outcome.ERROR, Reason.UNSUPPORTED, message="async methods are not supported")
             return [(verdict,) * len(submission.views) for submission in submissions]
-        verdicts: list[tuple[Verdict, ...] | None] = [None] * len(submissions)
+        verdicts: dict[int, tuple[Verdict, ...]] = {}
         together = [index for index, submission in enumerate(submissions) if plainly_pure(submission.clauses)]
-        if self.iterators:
-            together = self._leave_alone(together, submissions)
+        if self.baseline.original.iterators:
+            together = _not_consuming(together, submissions)
         while together:
-            chosen = [submissions[index] for index in together]
-            shared, iterators = self._shared(subject, chosen)
-            if iterators and not self.iterators and len(together) > 1:
-                # one of them may have run dry what others were given: those that could go alone, the rest again
-                kept = self._leave_alone(together, submissions)
-                if kept != together:
-                    together = kept
-                    continue
-            for index, found in zip(together, shared, strict=True):
-                verdicts[index] = found
-            break
+            found, together = self._shared(subject, together, submissions)
+            verdicts |= found
         return [
-            verdict if verdict is not None else self._alone(subject, submission)
-            for verdict, submission in zip(verdicts, submissions, strict=True)
+            verdicts[index] if index in verdicts else self.alone(subject, submission)
+            for index, submission in enumerate(submissions)
         ]
 
-    def _leave_alone(self, together: list[int], submissions: Sequence[Submission]) -> list[int]:
-        return [index for index in together if not may_consume(submissions[index].clauses)]
-
-    def _shared(self, subject: Subject, submissions: Sequence[Submission]) -> tuple[list[tuple[Verdict, ...] | None], bool]:
-        """Verdicts of one execution for all, None for those that it can't tell exactly; and if an iterator passed by."""
-        answer = self._execute(
+    def _shared(
+        self, subject: Subject, together: list[int], submissions: Sequence[Submission]
+    ) -> tuple[dict[int, tuple[Verdict, ...]], list[int]]:
+        """One execution for all of them: the verdicts that it gives exactly, and who should share another execution."""
+        budget = int(self.seconds / CANDIDATE_SHARE * 1e9)
+        answer = self.execute(
             subject,
-            candidates=[_spec(submission, submission.views) for submission in submissions],
+            candidates=[_spec(submissions[index], submissions[index].views) for index in together],
             messages=subject.kind is Kind.ORIGINAL,
+            trace=subject.kind is Kind.ORIGINAL,
             pure=True,
+            budget=budget,
+            seconds=self.seconds,
         )
-        end = _last(answer, "end")
-        ending = _ending(answer)
-        unsure = ending in (Ending.TIMEOUT, Ending.CRASHED, Ending.OUT_OF_MEMORY, Ending.TAMPERED)
-        unsure = unsure or (subject.kind is Kind.ORIGINAL and ending is Ending.FAILED)
-        if unsure:
-            return [None] * len(submissions), False
-        results: list[tuple[Verdict, ...] | None] = []
-        for index, submission in enumerate(submissions):
-            doubtful = any(event["e"] == "reentrant" and event["c"] == index for event in answer["events"])
-            doubtful = doubtful or "unknown" in end["surfaced"][index]
-            results.append(None if doubtful else _verdicts(answer, index, len(submission.views)))
-        return results, bool(end.get("iterators"))
+        if answer.stuck is not None:
+            return {}, [index for position, index in enumerate(together) if position != answer.stuck]
+        end, ending = answer.end, answer.ending
+        if end.get("iterators") and not self.baseline.original.iterators and len(together) > 1:
+            # one of them may have run dry what others were given: those that could go alone, the rest again
+            kept = _not_consuming(together, submissions)
+            if kept != together:
+                return {}, kept
+        timeout = ending is Ending.TIMEOUT
+        if not timeout and (ending not in _ORDINARY or not self._as_plain(subject, answer)):
+            return {}, []
+        found: dict[int, tuple[Verdict, ...]] = {}
+        for position, index in enumerate(together):
+            if timeout:
+                # the body's: it comes to all alike, but for those whose exception would have led elsewhere before
+                doubtful = any(answer.has(kind, position) for kind in ("reentrant", "detached", "violated", "raised"))
+            else:
+                others = (sum(end["spent"]) - end["spent"][position]) / 1e9
+                doubtful = any(answer.has(kind, position) for kind in ("reentrant", "detached"))
+                doubtful = doubtful or "unknown" in end["surfaced"][position] or answer.seconds - others > self.seconds
+            if not doubtful:
+                found[index] = answer.verdicts(position, len(submissions[index].views), shared=True)
+        return found, []
 
-    def _alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
+    def _as_plain(self, subject: Subject, answer: Answer) -> bool:
+        """Did the execution leave the trace of one without candidates, as far as it went?"""
+        trace = answer.trace
+        if subject.kind is Kind.ORIGINAL:
+            expected = self.baseline.original.trace
+            return len(trace) <= len(expected) and all(map(lambda mine, theirs: mine.allows(theirs), expected, trace))
+        outcomes = self.baseline.expects(subject)
+        if outcomes is None:
+            outcomes = self.plain(subject).outcomes
+        return outcomes.startswith("".join(mark.outcome for mark in trace))
+
+    def alone(self, subject: Subject, submission: Submission) -> tuple[Verdict, ...]:
         """An execution for each view, with icontract's real behaviour: what it would raise is raised."""
         verdicts: list[Verdict] = []
         for view in submission.views:
-            command = {"candidates": [_spec(submission, (view,))], "raising": True, "whole": True}
-            answer = self._execute(subject, **command)
-            if _last(answer, "lost"):  # once may be the machine's doing, twice is the candidate's
-                answer = self._execute(subject, **command)
-            verdicts += _verdicts(answer, 0, 1)
+            command = {"candidates": [_spec(submission, (view,))], "raising": True, "whole": True, "seconds": self.seconds}
+            answer = self.execute(subject, **command)
+            if answer.last("lost"):  # once may be the machine's doing, twice is the candidate's
+                answer = self.execute(subject, **command)
+            verdicts += answer.verdicts(0, 1)
         return tuple(verdicts)
+
+    def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
+        found = cold.run(
+            self.checker.sandbox,
+            self.task,
+            self.workspace,
+            subject.payload,
+            submission.clauses,
+            self.tests,
+            self.checker.seconds,
+            self.checker.limits,
+        )
+        return found.outcome, found.seconds
+
+
+_ORDINARY = (Ending.PASSED, Ending.FAILED, Ending.STOPPED)
+
+
+def _not_consuming(together: list[int], submissions: Sequence[Submission]) -> list[int]:
+    return [index for index in together if not may_consume(submissions[index].clauses)]
 
 
 def _spec(submission: Submission, views: Sequence[View]) -> dict[str, Any]:
@@ -244,69 +277,6 @@ def _spec(submission: Submission, views: Sequence[View]) -> dict[str, Any]:
         "salt": views[0].salt,
         "views": [view.part.value for view in views],
     }
-
-
-def _verdicts(answer: dict[str, Any], index: int, views: int) -> tuple[Verdict, ...]:
-    """What the execution saw of candidate `index`, decided view by view."""
-    events = [event for event in answer["events"] if event.get("c") == index]
-    end = _last(answer, "end")
-    ending = _ending(answer)
-    reported = {event["test"] for event in answer["events"] if event["e"] == "surfaced"}
-    broken = next((event for event in events if event["e"] == "broken"), None)
-    if broken is not None:
-        verdict = Verdict(Outcome.ERROR, Reason(broken["reason"]), message=broken["message"])
-        return (verdict,) * views
-    verdicts = []
-    for view in range(views):
-        violated = next((e for e in events if e["e"] == "violated" and e["v"] == view), None)
-        raised = next((e for e in events if e["e"] == "raised" and e["v"] == view), None)
-        said = violated or raised or {}
-        looked = next((f"looked ({event['what']})" for event in events if event["e"] == "looked"), "")
-        late = next((e["text"] for e in events if e["e"] == "message" and e["v"] == view), "")
-        surfaced, ended = None, ending
-        if violated is not None:
-            surfaced = bool(reported) or ("surfaced" in end and end["surfaced"][index][view] is True)
-            if surfaced or ("failed_after" in end and end["failed_after"][index][view]):
-                ended = Ending.FAILED  # where it is really raised, that test fails
-        verdicts.append(
-            decide(
-                Observed(
-                    ending=ended,
-                    violated=violated is not None,
-                    raised=raised is not None,
-                    clause=said.get("clause"),
-                    message=looked or late or said.get("message", ""),
-                    surfaced=surfaced,
-                    seconds=answer["seconds"],
-                    tests_failed=tuple(end.get("failed", ())),
-                    looked=bool(looked),
-                    evaluated=end["evaluated"][index][view] if "evaluated" in end else 0,
-                )
-            )
-        )
-    return tuple(verdicts)
-
-
-def _ending(answer: dict[str, Any]) -> Ending:
-    if answer["ending"] != "finished":
-        return Ending(answer["ending"])
-    end = _last(answer, "end")
-    if end.get("failed"):
-        return Ending.OUT_OF_MEMORY if end.get("memory") else Ending.FAILED
-    if any(event["e"] == "stopped" for event in answer["events"]):
-        return Ending.STOPPED
-    return Ending.PASSED
-
-
-def _last(answer: dict[str, Any], kind: str) -> dict[str, Any]:
-    return next((event for event in reversed(answer["events"]) if event.get("e") == kind), {})
-
-
-def _raise_fault(answer: dict[str, Any]) -> None:
-    """A fault of the harness itself is ours: never a verdict."""
-    fault = _last(answer, "fault")
-    if fault:
-        raise WorkerLost(f"the harness failed: {fault['message']}")
 
 
 def _short(facts: dict[str, Any]) -> str:

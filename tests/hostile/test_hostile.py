@@ -97,7 +97,8 @@ def below(pid: int) -> list[int]:
                 continue
             if fields[0] != "Z":
                 parents[int(entry.name)] = int(fields[1])
-    found, frontier = [], {pid}
+    found: list[int] = []
+    frontier = {pid}
     while frontier:
         frontier = {child for child, parent in parents.items() if parent in frontier}
         found += frontier

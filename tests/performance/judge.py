@@ -18,10 +18,12 @@ from ensures.candidate import Candidate, Clauses
 from ensures.subject import Kind
 from ensures.task import Language, Mutant, Repository, Setting, Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
-from evaluation.judge import Answer, Judge
+from evaluation.baseline import Baseline, Plain
+from evaluation.judge import Judge, Question
 from evaluation.pool import Pool
-from evaluation.rows import VERDICTS, Shards
+from evaluation.rows import AUDITS, BASELINES, VERDICTS, Shards
 from evaluation.station import Work
+from evaluation.surveyor import Surveyor
 
 HOLDS = Verdict(Outcome.HOLDS, Reason.PASSED, ending=Ending.PASSED)
 KILLS = Verdict(Outcome.VIOLATED, Reason.POSTCONDITION_VIOLATED, 0, "ViolationError:", True, Ending.FAILED)
@@ -31,9 +33,10 @@ class AtOnce:
     """A worker that knows everything already."""
 
     async def run(self, work: Work) -> Any:
-        subjects, submissions = work.payload
+        if not isinstance(work.payload, Question):
+            return Baseline(work.task.tests, (), Plain(Ending.PASSED, (), 1, 0, 0.0))
         verdicts = {Kind.ORIGINAL: (HOLDS,), Kind.MUTANT: (KILLS,)}
-        return Answer([[verdicts[subject.kind]] * len(submissions) for subject in subjects])
+        return [[verdicts[subject.kind]] * len(work.payload.submissions) for subject in work.payload.subjects]
 
     async def close(self) -> None: ...
 
@@ -53,7 +56,8 @@ def candidate(task: Task, index: int) -> Candidate:
 async def measure(tasks: int, candidates: int, mutants: int, folder: Path) -> dict[str, float]:
     shards = Shards(folder / "verdicts", VERDICTS)
     pool = Pool([AtOnce(), AtOnce()])
-    judge = Judge(lambda: pool, shards, "measurement")
+    surveyor = Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), "measurement")
+    judge = Judge(lambda: pool, surveyor, shards, Shards(folder / "audits", AUDITS))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     half = 0.0
     started = time.perf_counter()

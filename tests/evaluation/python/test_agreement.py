@@ -11,9 +11,10 @@ from construction import mutate
 from ensures.subject import Expect, Kind, Subject, original
 from ensures.verdict import Outcome
 from evaluation.checker import Submission
+from evaluation.python import cold
 from evaluation.python.purity import plainly_pure
 from evaluation.python.session import IcontractChecker, IcontractSession
-from tests import cold, projects
+from tests import projects
 
 MODULE = '''
     def work(values, limit=2):
@@ -104,7 +105,7 @@ def test_shared_and_isolated_agree(session: IcontractSession, texts: list[str], 
     assert all(plainly_pure(submission.clauses) for submission in submissions)
     shared = session.check(subject, submissions)
     for submission, (verdict,) in zip(submissions, shared, strict=True):
-        (alone,) = session._alone(subject, submission)
+        (alone,) = session.alone(subject, submission)
         assert (verdict.outcome, verdict.reason, verdict.surfaced) == (alone.outcome, alone.reason, alone.surfaced), submission
         if verdict.outcome is Outcome.VIOLATED:
             assert verdict.clause == alone.clause
@@ -119,7 +120,8 @@ def test_isolated_and_cold_agree(session: IcontractSession, text: str, index: in
     subject = found[index % len(found)]
     submission = Submission(projects.clauses(text))
     ((verdict,),) = session.check(subject, [submission])
-    other = cold.run(session.task, session.workspace, subject.payload, submission.clauses)
+    place = (session.checker.sandbox, session.task, session.workspace)
+    other = cold.run(*place, subject.payload, submission.clauses, session.tests, 60)
     if verdict.outcome is Outcome.VIOLATED and not verdict.surfaced:
         assert other.outcome is not Outcome.VIOLATED
     elif other.outcome is Outcome.HOLDS and verdict.reason == "condition_raised":

@@ -8,8 +8,9 @@ import pytest
 from ensures.subject import Expect, Kind, Subject, original
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason
-from evaluation.python.session import IcontractSession
-from tests import cold, projects
+from evaluation.python import cold
+from evaluation.python.session import IcontractChecker, IcontractSession
+from tests import projects
 from tests.evaluation.python.cases import CASES, MODULE, TESTS
 from tests.projects import clauses, submission
 
@@ -42,12 +43,12 @@ def test_case(
 
 @pytest.mark.parametrize(("method", "tests", "text", "outcome", "reason"), CASES)
 def test_real_icontract_agrees(
-    folder: Path, method: str, tests: tuple[str, ...], text: str, outcome: int, reason: str
+    folder: Path, checker: IcontractChecker, method: str, tests: tuple[str, ...], text: str, outcome: int, reason: str
 ) -> None:
     if "violated" in reason and ("error=" in text or "thread" in tests):
         pytest.skip("the cold oracle reads printed text and can't see this violation")
     task = projects.task(folder, "demo.py", method, names_of(*tests))
-    found = cold.run(task, projects.workspace(folder), task.implementation, clauses(text))
+    found = cold.run(checker.sandbox, task, projects.workspace(folder), task.implementation, clauses(text), task.tests, 60)
     if "enabled=False" in text:
         assert found.outcome is Outcome.HOLDS  # an empty set of postconditions holds there, and never here
     else:
@@ -171,7 +172,7 @@ def test_tests_that_depend_on_the_hash_seed_are_excluded(tmp_path: Path, prepare
     )
     session = prepare(folder, projects.task(folder, "demo.py", "f", names_of("good", "flips")))
     assert session.excluded == names_of("flips")
-    assert list(session.baseline.outcomes) == list(names_of("good"))
+    assert list(session.baseline.tests) == list(names_of("good"))
 
 
 def test_async_is_unsupported(tmp_path: Path, prepare: Prepare) -> None:

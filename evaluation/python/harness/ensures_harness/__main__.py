@@ -13,6 +13,7 @@ import sys
 import time
 
 from . import warm, wire
+from .meter import Meter
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 4, 36, 1
 
@@ -29,6 +30,7 @@ class Supervisor:
         self.pids = set()
         self.exact = False
         self.facts = {}
+        self.meter = Meter()
 
     # Warm processes
 
@@ -40,7 +42,7 @@ class Supervisor:
             mine.close()
             os.setsid()
             try:
-                warm.serve(theirs, self.config)
+                warm.serve(theirs, self.config, self.meter)
             finally:
                 os._exit(0)
         theirs.close()
@@ -87,17 +89,18 @@ class Supervisor:
     def once(self, command, fresh):
         command = dict(command, do="execute", scratch=os.path.join(self.scratch, "x"))
         seconds = command.pop("seconds")
+        allowance = (command.get("budget", 0) / 1e9, len(command.get("candidates", ())))
+        self.meter.reset()
         nonce = command["nonce"] = os.urandom(16).hex()  # known to the execution's own end, and to no forger
         channel = self.one if fresh else self.two
         out, into = os.pipe()
         started = time.monotonic()
-        deadline = started + seconds
         try:
             try:
                 warm.send_with_fds(channel, command, [into])
             finally:
                 os.close(into)
-            return self.follow(channel, out, started, deadline, nonce)
+            return self.follow(channel, out, started, seconds, allowance, nonce)
         except Lost as error:
             # the warm process did not survive the execution: whoever ended it stood below it
             self.start()
@@ -109,27 +112,41 @@ class Supervisor:
             self.sweep()
             self.clean()
 
-    def follow(self, channel, out, started, deadline, nonce):
+    def follow(self, channel, out, started, seconds, allowance, nonce):
+        """`seconds` are the subject's. Metered candidates get their own on top: (seconds for each, how many)."""
+        budget, candidates = allowance
+        deadline = started + seconds
         reader = wire.Reader(out, 64 << 20)
-        events, ending = [], "finished"
+        events, ending, stuck = [], "finished", None
         pid = self.expect(channel, 30)["pid"]
         status = None
         while status is None:
             watched = [channel.fileno()] if reader.ended else [channel.fileno(), out]
-            ready = wire.wait(watched, deadline)
+            until = min(deadline, time.monotonic() + budget / 2) if budget and ending == "finished" else deadline
+            ready = wire.wait(watched, until)
+            who, since, before = self.meter.read()
+            if budget and ending == "finished":
+                deadline = started + seconds + min(before + since, budget * (candidates + 1))
             if out in ready:
                 events += reader.take()
-                if reader.malformed:
-                    ending = "tampered"
+                if reader.malformed and ending == "finished":
+                    ending, deadline = "tampered", time.monotonic() + 30
                     self.end(pid)
             if channel.fileno() in ready:
                 status = self.expect(channel, 30)
-            elif not ready and ending == "finished":
+            if status is not None:
+                continue
+            late = time.monotonic() >= deadline
+            if ending == "finished" and budget and who is not None and since > budget:
+                ending, stuck = "stuck", who
+            elif ending == "finished" and late:
                 ending = "timeout"
-                self.end(pid)
-                deadline = time.monotonic() + 30
-            elif not ready:
+            elif late:
                 raise Lost("an execution can't be ended")
+            else:
+                continue
+            self.end(pid)
+            deadline = time.monotonic() + 30
         events += reader.take()
         if ending == "finished":
             ends = [position for position, event in enumerate(events) if event.get("e") == "end"]
@@ -142,6 +159,7 @@ class Supervisor:
                 ending = "crashed"
         return {
             "ending": ending,
+            "stuck": stuck,
             "events": events,
             "status": status["status"],
             "cpu": status["cpu"],

@@ -14,7 +14,8 @@ import sys
 import threading
 import zlib
 
-from . import frames
+from . import frames, oracle
+from .meter import clock
 
 DECIDED, OPEN = True, False
 
@@ -32,6 +33,8 @@ class Candidate:
         self.raised = [OPEN] * len(self.views)
         self.evaluated = [0] * len(self.views)  # calls on which its conditions were asked
         self.broken = False
+        self.detached = False  # its conditions took more than a shared execution gives them
+        self.spent = 0  # nanoseconds in its conditions and snapshots
         self.suspended = False
         self.reentrant = False
         self.looked = False  # at what is none of a specification's business (`watch`)
@@ -75,13 +78,17 @@ class Site:
 
 
 class Flat:
-    def __init__(self, candidates, report, raising=False, every_call=False, messages=True):
+    def __init__(self, candidates, report, raising=False, every_call=False, messages=True, budget=None, meter=None):
         self.icontract = Icontract()
         self.candidates = [Candidate(index, spec) for index, spec in enumerate(candidates)]
         self.report = report
         self.raising = raising
         self.every_call = every_call
         self.messages = messages
+        self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
+        self.body = None
+        self.coverage = self.oracle = None
+        self.run = None  # something else than simply to call the body (coverage, the oracle)
         self.test, self.test_code, self.number = "", None, 0
         self.calls = 0
         self.body_raised = 0
@@ -91,6 +98,11 @@ class Flat:
         self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
         self._evaluating = threading.local()
+
+    def compare_with(self, original):
+        """From now on each call's body is compared with the original's."""
+        self.oracle = oracle.Oracle(original)
+        self.run = self.oracle.call
 
     # Around a test
 
@@ -103,7 +115,7 @@ class Flat:
         return (
             bool(self.candidates)
             and not self.every_call
-            and all(candidate.broken or all(candidate.decided) for candidate in self.candidates)
+            and all(candidate.broken or candidate.detached or all(candidate.decided) for candidate in self.candidates)
         )
 
     # Around a call
@@ -156,7 +168,7 @@ class Flat:
             self.iterators = True
         live = []
         for candidate in self.candidates:
-            if candidate.broken or candidate.suspended:
+            if candidate.broken or candidate.suspended or candidate.detached:
                 continue
             view = candidate.view_of(test, number)
             if view is not None and (self.every_call or self.raising or not candidate.decided[view]):
@@ -175,20 +187,25 @@ class Flat:
         for candidate, view in live:
             own = dict(resolved)
             snapshots = site.contracts[candidate.index][0]
-            self._evaluating.candidate = candidate
+            if not snapshots:
+                before.append((candidate, view, own))
+                continue
+            began = self._enter(candidate)
             try:
-                if snapshots:
-                    own["OLD"] = self.icontract.capture_old(snapshots, own, site.body)
+                own["OLD"] = self.icontract.capture_old(snapshots, own, site.body)
             except BaseException as error:
                 self._raised(candidate, view, None, error, truths)
             else:
                 before.append((candidate, view, own))
             finally:
-                self._evaluating.candidate = None
+                self._leave(candidate, began)
         if self.observer is not None:
             self.observer.before(site, args, kwargs)
         try:
-            result = site.body(*args, **kwargs)
+            if self.run is None:
+                result = site.body(*args, **kwargs)
+            else:
+                result = self.run(site.body, args, kwargs)
         except BaseException:
             self.body_raised += 1
             if self.every_call:
@@ -200,15 +217,33 @@ class Flat:
             self.iterators = True
         for candidate, view, own in before:
             own["result"] = result
-            self._evaluating.candidate = candidate
+            began = self._enter(candidate)
             try:
                 self._conditions(site, candidate, view, own, truths)
             finally:
-                self._evaluating.candidate = None
+                self._leave(candidate, began)
         if self.every_call:
             text = "".join(truths.get(candidate.index, "-") for candidate in self.candidates)
             self.report({"e": "call", "test": test, "n": number, "truths": text})
         return result
+
+    def _enter(self, candidate):
+        self._evaluating.candidate = candidate
+        if self.meter is None:
+            return 0
+        now = clock()
+        self.meter.enter(candidate.index, now)
+        return now
+
+    def _leave(self, candidate, began):
+        self._evaluating.candidate = None
+        if self.meter is not None:
+            spent = clock() - began
+            self.meter.leave(spent)
+            candidate.spent += spent
+            if candidate.spent > self.budget and not candidate.detached:
+                candidate.detached = True
+                self.report({"e": "detached", "c": candidate.index})
 
     def _conditions(self, site, candidate, view, resolved, truths):
         _, postconditions, waiting = site.contracts[candidate.index]
@@ -284,7 +319,7 @@ class Flat:
         if pid == 0:
             os.close(answer)
             self.probe = into
-            self.raising, self.report = True, lambda event: None
+            self.raising, self.report, self.meter = True, lambda event: None, None
             self._evaluating.candidate = candidate
             self.candidates = [candidate]
             error = self._error(contract, resolved)
@@ -333,7 +368,7 @@ class Flat:
         """
         from . import subject
 
-        body = subject.clone(function, code or function.__code__)
+        body = self.body = subject.clone(function, code or function.__code__)
         site = self.site(body, prepared)
         subject.redirect(function, lambda args, kwargs: self.call(site, args, kwargs))
         function.__wrapped__ = body

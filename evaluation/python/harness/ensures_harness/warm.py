@@ -14,11 +14,11 @@ import sys
 import time
 import warnings
 
-from . import flat, observe, subject, watch, wire
+from . import flat, observe, subject, trace, watch, wire
 from .frames import test_code_of
 
 
-def serve(channel, config):
+def serve(channel, config, meter):
     """Level one. Commands: `collect` forks level two; `execute` forks an execution with a fresh import."""
     for name in config.get("preload", ()):
         try:
@@ -39,15 +39,15 @@ def serve(channel, config):
             if pid == 0:
                 channel.close()
                 below = socket.socket(fileno=fds[0])
-                collect_and_serve(below, config)
+                collect_and_serve(below, config, meter)
                 os._exit(0)
             close(fds)
             wire.send(channel.fileno(), {"pid": pid})
         elif command["do"] == "execute":
-            fork_execution(channel, command, fds, lambda: execute_fresh(command, fds[0], config))
+            fork_execution(channel, command, fds, lambda: execute_fresh(command, fds[0], config, meter))
 
 
-def collect_and_serve(channel, config):
+def collect_and_serve(channel, config, meter):
     """Level two: collects in this process, then forks for every execution from inside the test session."""
     path, name, line = config["path"], config["name"], config["line"]
     called = []
@@ -84,7 +84,7 @@ def collect_and_serve(channel, config):
             contracts = contracts_of(command, found[0], prepared) if exact else None
 
             def work(command=command, fd=fds[0], contracts=contracts):
-                execute_here(command, fd, session, plugin, found[0], config, contracts)
+                execute_here(command, fd, session, plugin, found[0], config, meter, contracts)
 
             fork_execution(channel, command, fds, work)
 
@@ -159,14 +159,21 @@ def fork_execution(channel, command, fds, work):
 # In the execution
 
 
-def start_flat(command, report, config):
+def start_flat(command, report, config, meter):
     running = flat.Flat(
         command.get("candidates", []),
         report,
         raising=command.get("raising", False),
         every_call=command.get("every_call", False),
         messages=command.get("messages", True),
+        budget=command.get("budget"),
+        meter=meter if command.get("budget") else None,
     )
+    if command.get("coverage"):
+        running.coverage = trace.Coverage()
+        running.run = running.coverage.call
+    if command.get("observe"):
+        running.observer = observe.Observer(report)
     if running.raising:
         watch.Watch(running._evaluating, report, config["path"]).install()
     return running
@@ -190,7 +197,7 @@ def enter_scratch(command):
     random.seed(command.get("seed", 0))
 
 
-def execute_here(command, fd, session, plugin, function, config, contracts=None):
+def execute_here(command, fd, session, plugin, function, config, meter, contracts=None):
     enter_scratch(command)
     report = reporter(fd)
     try:
@@ -198,9 +205,9 @@ def execute_here(command, fd, session, plugin, function, config, contracts=None)
         if command.get("text") is not None:
             text = small_text(config, function, command["implementation"]) or command["text"]
             code = subject.body_code(text, config["path"], config["name"], config["line"])
-        plugin.flat = start_flat(command, report, config)
-        if command.get("observe"):
-            plugin.flat.observer = observe.Observer(report)
+        plugin.flat = start_flat(command, report, config, meter)
+        if command.get("oracle"):
+            plugin.flat.compare_with(subject.clone(function, function.__code__))
         plugin.flat.instrument(function, code, contracts)
     except subject.NotExact as reason:
         report({"e": "not_exact", "message": str(reason)})
@@ -222,12 +229,10 @@ def small_text(config, function, implementation):
     return subject.alone(implementation, config["name"], config["line"], function.__qualname__)
 
 
-def execute_fresh(command, fd, config):
+def execute_fresh(command, fd, config, meter):
     enter_scratch(command)
     report = reporter(fd)
-    running = start_flat(command, report, config)
-    if command.get("observe"):
-        running.observer = observe.Observer(report)
+    running = start_flat(command, report, config, meter)
 
     def hook(function):
         if not hasattr(function, "__code__"):
@@ -252,12 +257,14 @@ def run_items(session, plugin, report, command):
     plugin.ran = True
     plugin.report = report
     failed = []
-    items = session.items
+    plugin.trace = trace.Trace(command.get("trace", False))
+    items = [] if command.get("bare") else session.items  # bare: what an execution costs by itself
+    plugin.began = time.process_time()
     for position, item in enumerate(items):
         following = items[position + 1] if position + 1 < len(items) else None
         plugin.flat.begin(item.nodeid, test_code_of(item))
         plugin.outcome = "passed"
-        started = time.perf_counter()
+        plugin.sections = ()
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         except BaseException:  # pytest.exit, KeyboardInterrupt: the end of a session elsewhere, of this test here
@@ -265,9 +272,7 @@ def run_items(session, plugin, report, command):
         plugin.flat.end_probe(bool(plugin.surfaced), plugin.outcome)
         if plugin.outcome == "failed":
             failed.append(item.nodeid)
-        if command.get("tests"):
-            spent = time.perf_counter() - started
-            report({"e": "test", "id": item.nodeid, "outcome": plugin.outcome, "seconds": spent})
+        plugin.trace.mark(plugin.outcome, plugin.flat.calls, plugin.sections)
         if plugin.flat.all_decided() and not command.get("whole"):
             report({"e": "stopped"})
             break
@@ -276,6 +281,14 @@ def run_items(session, plugin, report, command):
 
 def end(plugin, report, failed, command):
     running = plugin.flat
+    marks = plugin.trace.marks if plugin.trace else []
+    for at in range(0, len(marks), 5000):
+        report({"e": "trace", "marks": marks[at : at + 5000]})
+    if running.coverage is not None and running.body is not None:
+        lines = trace.executable_lines(running.body.__code__)
+        report({"e": "lines", "seen": len(running.coverage.seen & lines), "of": len(lines)})
+    if running.oracle is not None and running.calls and not running.oracle.differs:
+        report({"e": "indistinguishable"})
     for surfaced in plugin.surfaced:
         report({"e": "surfaced", "test": surfaced})
     report(
@@ -286,9 +299,11 @@ def end(plugin, report, failed, command):
             "calls": running.calls,
             "surfaced": [candidate.surfaced for candidate in running.candidates],
             "failed_after": [candidate.failed_after for candidate in running.candidates],
+            "spent": [candidate.spent for candidate in running.candidates],
             "evaluated": [candidate.evaluated for candidate in running.candidates],
             "body_raised": running.body_raised,
             "iterators": running.iterators,
+            "cpu": time.process_time() - plugin.began,
             "memory": plugin.memory,
         }
     )
@@ -303,7 +318,9 @@ class Plugin:
         self.flat = None
         self.ran = False
         self.errors, self.missing, self.surfaced = [], [], []
-        self.outcome = "passed"
+        self.outcome, self.sections = "passed", ()
+        self.trace = None
+        self.began = 0.0
         self.memory = False
 
     def pytest_collection_modifyitems(self, session, config, items):
@@ -342,8 +359,11 @@ class Plugin:
                 error = error.__cause__ or error.__context__
 
     def pytest_runtest_logreport(self, report):
+        self.sections = report.sections
         if report.failed:
             self.outcome = "failed"
+        elif report.skipped and self.outcome == "passed":
+            self.outcome = "skipped"
 
 
 def brief(excinfo, style=None):
