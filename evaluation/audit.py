@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from ensures.subject import Subject
 from ensures.task import Task
@@ -113,4 +113,4 @@ def agreement(rows: Iterable[Mapping[str, Any]]) -> list[Agreement]:
 
 def upper_bound(wrong: int, n: int) -> float:
     """Of a binomial share, with 95 % confidence."""
-    return 1.0 if wrong >= n else float(beta.ppf(0.95, wrong + 1, n - wrong))
+    return 1.0 if wrong >= n else float(betaincinv(wrong + 1, n - wrong, 0.95))

@@ -53,24 +53,50 @@ def baseline(session: "IcontractSession") -> Baseline:
 
 
 def with_mutants(session: "IcontractSession", task: Task) -> Baseline:
-    """The baseline with each mutant's plain outcomes, and without the mutants that don't count here."""
+    """The baseline with each mutant's plain outcomes, and without the mutants that don't count here.
+
+    Where the task has no reference, the differential oracle (harness, `fingerprint`) is asked of each mutant.
+    """
     found = session.baseline
     outcomes: dict[str, str] = {}
     left_out: dict[str, str] = {}
+    expected = None if task.reference is not None else calls(session, original(task))
     for mutant in mutants(task):
         plain = session.plain(mutant)
         outcomes[mutant.id] = plain.outcomes if plain.ending in (Ending.PASSED, Ending.FAILED) else ""
         if plain.ending is Ending.PASSED:
             left_out[mutant.id] = "no covering test fails on it here"
-        elif task.reference is None and not observable(session, mutant):
+        elif expected and _indistinguishable(expected, calls(session, mutant), set(plain.failed)):
             left_out[mutant.id] = "not_observable"
     return replace(found, mutants=outcomes, left_out=left_out)
 
 
-def observable(session: "IcontractSession", mutant: Subject) -> bool:
-    """Does any call differ from the original's in its result, its exception, or what it leaves of its arguments?"""
-    answer = session.execute(mutant, oracle=session.task.implementation, whole=True)
-    return not answer.last("indistinguishable")
+Calls = dict[str, list[tuple[str | None, str | None]]]  # test -> for each call what it began with and what came of it
+
+
+def calls(session: "IcontractSession", subject: Subject) -> Calls | None:
+    """The fingerprints of the subject's calls; None where its tests did not end normally."""
+    answer = session.execute(subject, fingerprints=True, whole=True, seconds=session.short)
+    if answer.ending not in (Ending.PASSED, Ending.FAILED):
+        return None
+    found: Calls = {}
+    for event in answer.events:
+        for test, before, after in event["calls"] if event["e"] == "fingerprints" else ():
+            found.setdefault(test, []).append((before, after))
+    return found
+
+
+def _indistinguishable(expected: Calls, found: Calls | None, failed: set[str]) -> bool:
+    """Did every call begin and end as the original's? A test that fails may have ended before the original's last call."""
+    if found is None or not found or not found.keys() <= expected.keys():
+        return False
+    for test, theirs in expected.items():
+        mine = found.get(test, [])
+        if mine != theirs[: len(mine)] or any(None in call for call in mine):
+            return False
+        if len(mine) < len(theirs) and test not in failed:
+            return False
+    return True
 
 
 def coverage(session: "IcontractSession") -> float:

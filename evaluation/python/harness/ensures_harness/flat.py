@@ -14,7 +14,7 @@ import sys
 import threading
 import zlib
 
-from . import frames, oracle
+from . import frames
 from .meter import clock
 
 DECIDED, OPEN = True, False
@@ -87,8 +87,8 @@ class Flat:
         self.messages = messages
         self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
         self.body = None
-        self.coverage = self.oracle = None
-        self.run = None  # something else than simply to call the body (coverage, the oracle)
+        self.coverage = self.recorder = None
+        self.run = None  # something else than simply to call the body (coverage, fingerprints)
         self.test, self.test_code, self.number = "", None, 0
         self.calls = 0
         self.body_raised = 0
@@ -98,11 +98,6 @@ class Flat:
         self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
         self._evaluating = threading.local()
-
-    def compare_with(self, original):
-        """From now on each call's body is compared with the original's."""
-        self.oracle = oracle.Oracle(original)
-        self.run = self.oracle.call
 
     # Around a test
 
