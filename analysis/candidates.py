@@ -26,6 +26,13 @@ class Summary:
     correct: bool
     killed: int
     outcomes: tuple[int | None, ...]
+    insensitive: bool | None = None  # would have noticed no other result; None: it was not looked at
+    unused: int = 0  # clauses whose left side never held
+
+    @property
+    def tautological(self) -> bool:
+        """It says nothing: kills no mutant, and would notice no other result."""
+        return self.correct and self.killed == 0 and bool(self.insensitive)
 
     @property
     def complete(self) -> bool:
@@ -42,14 +49,20 @@ class Summary:
             "complete": self.complete,
             "killed": self.killed,
             "reason": self.reason,
+            "tautological": self.tautological,
+            "unused": self.unused,
             "text": self.text,
         }
 
 
 def summaries(
-    tasks: Sequence[Task], candidates: Mapping[str, Sequence[Candidate]], verdicts: Iterable[Mapping[str, Any]]
+    tasks: Sequence[Task],
+    candidates: Mapping[str, Sequence[Candidate]],
+    verdicts: Iterable[Mapping[str, Any]],
+    diagnoses: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Summary]:
-    """For every candidate and view, in the order of tasks, settings and samples."""
+    """For every candidate and view, in the order of tasks, settings and samples. `diagnoses`: candidate -> its row."""
+    diagnosed = diagnoses or {}
     table: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for row in verdicts:
         table[row["candidate_id"], row["view"]][row["subject"]] = row
@@ -62,6 +75,7 @@ def summaries(
                 first = seen.get("original")
                 if first is None:
                     continue
+                known = diagnosed.get(candidate.key, {})
                 outcomes = tuple(seen[s]["outcome"] if s in seen else None for s in subjects)
                 found.append(
                     Summary(
@@ -76,6 +90,21 @@ def summaries(
                         first["reason"] == Reason.PASSED,
                         sum(outcome == Outcome.VIOLATED for outcome in outcomes),
                         outcomes,
+                        known.get("insensitive"),
+                        len(known.get("unused") or ()),
                     )
                 )
     return found
+
+
+def emptiness(shown: Iterable[Summary]) -> list[str]:
+    """One line about correct candidates that say nothing, where there are any; those of a second view stand for the first."""
+    scored = [summary for summary in shown if summary.view != "seen" and summary.correct and summary.insensitive is not None]
+    empty = sum(summary.tautological for summary in scored)
+    unused = sum(bool(summary.unused) for summary in scored)
+    if not empty and not unused:
+        return []
+    return [
+        f"of {len(scored)} correct candidates looked at, {empty} say nothing (no mutant killed, any result would do) "
+        f"and {unused} hold an implication whose left side never held"
+    ]

@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import yaml
 
-from analysis.candidates import Summary
+from analysis.candidates import Summary, emptiness
 from analysis.tables import VIEWS, audit_lines, figure, with_interval
 from ensures.subject import mutants
 from ensures.task import Task
@@ -74,6 +74,7 @@ def render(
         best=best,
         worst=worst,
         audit=audit_lines(audited),
+        empty=emptiness(summaries),
         config=yaml.safe_dump(config, sort_keys=False),
     )
 

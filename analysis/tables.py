@@ -13,7 +13,7 @@ from rich.table import Table
 from evaluation.audit import Agreement
 
 HEAD = ("model", "setting", "language", "view", "rule", "k", "tasks", "unresolved", "clusters", "n")
-FIGURES = ("corr", "comp", "comp_fraction", "delta", "rho")
+FIGURES = ("corr", "comp", "comp_fraction", "comp_pairs", "delta", "rho")
 DASH = "–"
 # What to call a view where it is not simply all calls.
 VIEWS = {"all": "", "unseen": "unseen calls", "seen": "seen calls"}
@@ -44,7 +44,8 @@ def show(rows: Sequence[dict[str, Any]], stream: TextIO) -> None:
     columns = ["model", "setting", *(["language"] if several else []), *(["scored on"] if views else []), "rule"]
     for column in columns:
         table.add_column(column, no_wrap=True)
-    for column in ("tasks", "unres.", "k", "Corr@k", "Comp@k", "Δ", "ρ", "killed"):
+    pairs = any(row["comp_pairs"] is not None for row in rows)
+    for column in ("tasks", "unres.", "k", "Corr@k", "Comp@k", "Δ", "ρ", "killed", *(["pairs"] if pairs else [])):
         table.add_column(column, justify="right", no_wrap=True)
     last = None
     for row in rows:
@@ -63,6 +64,7 @@ def show(rows: Sequence[dict[str, Any]], stream: TextIO) -> None:
             figure(row["delta"]),
             figure(row["rho"]),
             figure(row["comp_fraction"]),
+            *([figure(row["comp_pairs"])] if pairs else []),
         )
         last = group
     console.print(table)
@@ -79,12 +81,12 @@ def audit_lines(found: Sequence[Agreement]) -> list[str]:
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    columns = [*HEAD, "Corr@k", "Comp@k", "killed", "delta", "rho"]
+    columns = [*HEAD, "Corr@k", "Comp@k", "killed", "pairs", "delta", "rho"]
     lines = ["| " + " | ".join(columns) + " |", "|" + "|".join("---" for _ in columns) + "|"]
     for row in rows:
         cells = [str(row[name]) for name in HEAD]
         cells += [with_interval(row["corr"], row["corr_ci"]), with_interval(row["comp"], row["comp_ci"])]
-        cells += [figure(row["comp_fraction"]), figure(row["delta"]), figure(row["rho"])]
+        cells += [figure(row["comp_fraction"]), figure(row["comp_pairs"]), figure(row["delta"]), figure(row["rho"])]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

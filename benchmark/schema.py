@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ensures.errors import InputError
-from ensures.task import Language, Mutant, Package, Repository, Source, Task
+from ensures.task import Language, Mutant, Package, Program, Repository, Source, Task
 
 _TEXTS = pa.list_(pa.string())
 _SOURCE = pa.struct(
     [
-        ("kind", pa.string()),  # package | repository
+        ("kind", pa.string()),  # package | repository | program
         ("name", pa.string()),
         ("version", pa.string()),  # a package's version, a repository's commit
         ("sha256", pa.string()),
@@ -26,6 +26,9 @@ _SOURCE = pa.struct(
         ("requires", _TEXTS),
         ("paths", _TEXTS),
         ("pytest_args", _TEXTS),
+        ("benchmark", pa.string()),
+        ("inputs", _TEXTS),
+        ("tolerance", pa.float64()),
     ]
 )
 _MUTANT = pa.struct(
@@ -66,8 +69,11 @@ def to_record(task: Task) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
 
 
+_KINDS = {Package: "package", Repository: "repository", Program: "program"}
+
+
 def _source_record(source: Source) -> dict[str, Any]:
-    record: dict[str, Any] = {"kind": "package" if isinstance(source, Package) else "repository"}
+    record: dict[str, Any] = {"kind": _KINDS[type(source)]}
     for field in dataclasses.fields(source):
         value = getattr(source, field.name)
         record["version" if field.name == "commit" else field.name] = list(value) if isinstance(value, tuple) else value
@@ -185,7 +191,16 @@ def _source(fields: Record) -> Source:
             fields.text("date", ""),
             fields.text("environment", ""),
         )
-    raise InputError(f"{fields.where}: the field 'kind' is {kind!r}; known: package, repository")
+    if kind == "program":
+        return Program(
+            fields.text("name"),
+            fields.text("benchmark"),
+            fields.text("version", ""),
+            fields.text("licence", ""),
+            fields.texts("inputs", ...),
+            float(fields.number("tolerance", 0.0)),
+        )
+    raise InputError(f"{fields.where}: the field 'kind' is {kind!r}; known: {', '.join(_KINDS.values())}")
 
 
 def write(tasks: Iterable[Task], path: Path) -> None:

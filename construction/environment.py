@@ -159,6 +159,15 @@ def checkout(repository: Repository) -> Path:
     return place
 
 
+def program_workspace() -> Workspace:
+    """Of programs that need nothing but the standard library and NumPy: an environment of its own, an empty tree."""
+    home = environment("programs", ("numpy==2.4.6",))
+    root = cache_root() / "programs"
+    root.mkdir(parents=True, exist_ok=True)
+    root.chmod(0o755)
+    return Workspace(root, home / "bin" / "python", (), (home, Path(sys.base_prefix)))
+
+
 def environment(name: str, requires: tuple[str, ...]) -> Path:
     """A virtual environment of its own for a project, with icontract and pytest. Keyed by name, requirements, Python."""
     wanted = (*HARNESS_REQUIRES, *requires)

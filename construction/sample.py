@@ -17,7 +17,7 @@ from benchmark.sample import Entry
 from construction import environment, mine, mutate, parse
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
-from ensures.task import Language, Package, Repository, Task
+from ensures.task import Language, Mutant, Package, Program, Repository, Task
 from evaluation.baseline import Baseline
 from evaluation.baseline import from_record as baseline_from
 from evaluation.checker import Session
@@ -26,10 +26,29 @@ from evaluation.station import Work
 from evaluation.workspace import Workspace
 
 
+def program_workspace() -> Workspace:
+    return environment.program_workspace()
+
+
+def program_mutants(program: str, entry: str) -> list[Mutant]:
+    """By the rule operators, each the whole program with one node of the entry point's body changed."""
+    method = parse.find(program, entry)
+    if method is None:
+        return []
+    lines = program.split("\n")
+    before, after = lines[: method.start_line - 1], lines[method.end_line :]
+    return [
+        Mutant("\n".join([*before, made.implementation.rstrip("\n"), *after]), ("rule",), made.operators[0])
+        for made in mutate.mutants(method.implementation)
+    ]
+
+
 def workspace(task: Task, given: dict[str, str]) -> Workspace:
     """Any task's workspace."""
     if task.language is not Language.PYTHON:
         raise PreparationFailed(f"{task.id}: there is no workspace for {task.language.value} yet")
+    if isinstance(task.source, Program):
+        return environment.program_workspace()
     if isinstance(task.source, Package):
         return environment.package_workspace(task.source)
     assert isinstance(task.source, Repository)

@@ -50,7 +50,23 @@ class Package:
     pytest_args: tuple[str, ...] = ()
 
 
-Source = Repository | Package
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program at function level, with inputs in place of tests (HumanEval+, MBPP+). `name` is the task's own.
+
+    An input is the list of its arguments, as a Python expression. The task's `implementation` is the whole
+    reference program, its `qualname` the entry point, its `tests` name the inputs one by one.
+    """
+
+    name: str
+    benchmark: str
+    version: str
+    licence: str
+    inputs: tuple[str, ...]
+    tolerance: float = 0.0  # absolute, for floats in what the program gives
+
+
+Source = Repository | Package | Program
 
 
 @dataclass(frozen=True, slots=True)

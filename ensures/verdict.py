@@ -70,10 +70,17 @@ class Verdict:
     seconds: float = 0.0
     tests_failed: tuple[str, ...] = ()
     shared: bool = False  # given by an execution that served other candidates as well
+    # where a subject is a set of (input, wrong output) pairs: how many there are, on how many it was false, or raised
+    pairs: int | None = None
+    pairs_killed: int | None = None
+    pairs_raised: int | None = None
+    published: str | None = None  # the status under the published rule, where the checker's is another than icontract's
 
     @property
     def status(self) -> str:
         """Under the published rule."""
+        if self.published is not None:
+            return self.published
         return published_status(self.reason, self.ending, self.surfaced, self.message)
 
 
@@ -157,7 +164,7 @@ def published_status(reason: str, ending: str | None, surfaced: bool | None, mes
 
 
 def published_outcome(status: str) -> Outcome:
-    """The published statuses as eval(m, p): exactly icontract_fail and jml_fail are kills."""
+    """The published statuses as eval(m, p): exactly icontract_fail and jml_fail are kills, and nl2postcond's assert_fail."""
     if status == "passed":
         return Outcome.HOLDS
-    return Outcome.VIOLATED if status in ("icontract_fail", "jml_fail") else Outcome.ERROR
+    return Outcome.VIOLATED if status in ("icontract_fail", "jml_fail", "assert_fail") else Outcome.ERROR

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ensures.candidate import Clauses
 from ensures.subject import Subject
@@ -44,6 +44,10 @@ class Session(Protocol):
 
     def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
         """What a fresh process's words amount to under the published rule, all calls counted; and its seconds."""
+        ...
+
+    def diagnose(self, submissions: Sequence[Submission]) -> list[Any]:
+        """For candidates that hold on the original: a `Diagnosis`, or None where none can be made."""
         ...
 
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:

@@ -7,7 +7,7 @@ A share of what shared executions said is audited; a task in which anything was 
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ensures.candidate import Candidate, Clauses, Malformed
@@ -19,6 +19,7 @@ from ensures.verdict import Outcome, Verdict
 from evaluation import audit
 from evaluation.baseline import Baseline
 from evaluation.checker import Limit, Session, Submission
+from evaluation.diagnosis import Diagnosis, diagnose
 from evaluation.known import Known, passes
 from evaluation.pool import Pool
 from evaluation.rows import Shards
@@ -87,11 +88,14 @@ class Judge:
         surveyor: Surveyor,
         shards: Shards,
         audits: Shards,
+        diagnoses: Shards,
         limit: Limit = Limit.PAPER,
         audit_fraction: float = 0.0,
         on_verdicts: Callable[[int], None] = lambda added: None,
     ) -> None:
-        self.pool, self.surveyor, self.shards, self.audits = pool, surveyor, shards, audits
+        self.pool, self.surveyor = pool, surveyor
+        self.shards, self.audits, self.diagnoses = shards, audits, diagnoses
+        self._diagnosed = {row["key"] for row in diagnoses.rows(["key"])}
         self.limit, self.audit_fraction, self.on_verdicts = limit, audit_fraction, on_verdicts
         self.isolated = {row["task_id"] for row in audits.rows(["task_id", "agrees"]) if not row["agrees"]}
         self.added = 0
@@ -106,7 +110,9 @@ class Judge:
             await self._judge(bench, candidates)
             if not bench.isolated and not await self._audit(bench):
                 self.isolated.add(task.id)
-                await self._judge(self._bench(task, baseline, candidates), candidates)
+                bench = self._bench(task, baseline, candidates)
+                await self._judge(bench, candidates)
+            await self._diagnose(bench, [candidate for candidate in candidates if self._passed(candidate, bench)])
         except (WorkerLost, PreparationFailed) as error:
             for model, setting in dict.fromkeys((c.model, c.setting.value) for c in candidates):
                 self.unresolved.append(Unresolved(task.id, model, setting, str(error)))
@@ -137,6 +143,27 @@ class Judge:
         done: list[audit.Repeated] = await self.pool().submit(Work(bench.task, audit.repeat, asked, cost, bench.baseline))
         self.audits.append([_audit_row(bench.task, repeated) for repeated in done])
         return all(repeated.agrees for repeated in done)
+
+    async def _diagnose(self, bench: "_Bench", candidates: Sequence[Candidate]) -> None:
+        """What candidates that hold on the original leave unsaid."""
+        missing: dict[Submission, list[Candidate]] = {}
+        for candidate in candidates:
+            if bench.judged[candidate.key] not in self._diagnosed and isinstance(candidate.artifact, Clauses):
+                missing.setdefault(Submission(candidate.artifact), []).append(candidate)
+        if not missing:
+            return
+        cost = 0.1 + 2 * bench.task.test_seconds
+        asked = Work(bench.task, diagnose, list(missing), cost, bench.baseline)
+        found: list[Diagnosis | None] = await self.pool().submit(asked)
+        rows = []
+        for submission, diagnosis in zip(missing, found, strict=True):
+            for candidate in missing[submission]:
+                key = bench.judged[candidate.key]
+                self._diagnosed.add(key)
+                known = {"key": key, "task_id": bench.task.id, "candidate_id": candidate.key}
+                unknown: dict[str, Any] = {"insensitive": None, "unused": None}
+                rows.append({**known, **(asdict(diagnosis) if diagnosis else unknown)})
+        self.diagnoses.append(rows)
 
     def _passed(self, candidate: Candidate, bench: "_Bench") -> bool:
         key, first = bench.judged[candidate.key], original(bench.task)
@@ -210,6 +237,9 @@ def _row(
         "message": verdict.message,
         "seconds": verdict.seconds,
         "shared": verdict.shared,
+        "pairs": verdict.pairs,
+        "pairs_killed": verdict.pairs_killed,
+        "pairs_raised": verdict.pairs_raised,
         **where,
     }
 

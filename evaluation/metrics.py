@@ -5,7 +5,8 @@ one of k drawn without replacement is; Comp@k the same over the complete ones. F
 
 Rules: `strict` takes the verdicts' outcomes (`ensures.verdict`), `paper` the status that the published runs would have
 given. A candidate is correct if the original holds; complete if it is correct and every mutant that counts is violated;
-`comp_fraction` is the mean share of mutants killed, 0 for a candidate that is not correct. A pair is unresolved, and in
+`comp_fraction` is the mean share of mutants killed, 0 for a candidate that is not correct; `comp_pairs` that of (input,
+wrong output) pairs, where mutants are sets of those (nl2postcond, SpecMind). A pair is unresolved, and in
 no mean, where a verdict is missing or fewer than k candidates are there.
 """
 
@@ -48,6 +49,7 @@ class Scored:
     correct: int
     complete: int
     fraction: float
+    pair_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,13 @@ def score(rows: Iterable[Mapping[str, Any]], expected: Sequence[Expected]) -> tu
 def _score(wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[str, Mapping[str, Any]]]) -> Scored | None:
     correct = complete = 0
     fractions = []
+    pair_fractions: list[float] = []
     for subjects in candidates:
         if "original" not in subjects:
             return None
         if outcome(subjects["original"], rule) is not Outcome.HOLDS:
             fractions.append(0.0)
+            pair_fractions.append(0.0)
             continue
         if not wanted.mutants <= subjects.keys():
             return None
@@ -111,6 +115,7 @@ def _score(wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[
         killed = sum(outcome(subjects[mutant], rule) is Outcome.VIOLATED for mutant in wanted.mutants)
         complete += bool(wanted.mutants) and killed == len(wanted.mutants)
         fractions.append(killed / len(wanted.mutants) if wanted.mutants else 0.0)
+        pair_fractions += _pairs([subjects[mutant] for mutant in wanted.mutants], rule)
     if len(candidates) < wanted.candidates or not candidates:
         return None
     return Scored(
@@ -125,7 +130,16 @@ def _score(wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[
         correct,
         complete,
         sum(fractions) / len(fractions),
+        sum(pair_fractions) / len(candidates) if len(pair_fractions) == len(candidates) else None,
     )
+
+
+def _pairs(rows: Sequence[Mapping[str, Any]], rule: str) -> list[float]:
+    """The share of pairs killed, over all mutants; nothing where mutants are no sets of pairs."""
+    if not rows or any(row.get("pairs") is None for row in rows):
+        return []
+    killed = sum(row["pairs_killed"] + (row["pairs_raised"] if rule == "paper" else 0) for row in rows)
+    return [killed / sum(row["pairs"] for row in rows)]
 
 
 def summarize(scored: Sequence[Scored], unresolved: Sequence[Expected], ks: Sequence[int], seed: int) -> list[dict[str, Any]]:
@@ -183,6 +197,7 @@ def _figures(part: Sequence[Scored], unresolved: int, k: int, seed: int) -> dict
             "corr",
             "comp",
             "comp_fraction",
+            "comp_pairs",
             "delta",
             "rho",
             "corr_ci",
@@ -203,6 +218,7 @@ def _figures(part: Sequence[Scored], unresolved: int, k: int, seed: int) -> dict
         "corr": mean_corr,
         "comp": mean_comp,
         "comp_fraction": float(np.mean([s.fraction for s in part])),
+        "comp_pairs": _mean([s.pair_fraction for s in part]),
         "delta": mean_corr - mean_comp,
         "rho": mean_comp / mean_corr if mean_corr else None,
         "corr_ci": by_repository[0],
@@ -210,6 +226,11 @@ def _figures(part: Sequence[Scored], unresolved: int, k: int, seed: int) -> dict
         "corr_ci_tasks": by_task[0],
         "comp_ci_tasks": by_task[1],
     }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known and len(known) == len(values) else None
 
 
 def interval(values: np.ndarray, cluster: np.ndarray, seed: int) -> list[list[float]]:

@@ -58,6 +58,10 @@ VERDICTS = pa.schema(
         ("shared", pa.bool_()),  # given by an execution that served other candidates as well
         ("isolated", pa.bool_()),  # of a task whose audit found a disagreement
         ("limit", pa.string()),
+        # where a subject is a set of (input, wrong output) pairs
+        ("pairs", pa.int32()),
+        ("pairs_killed", pa.int32()),
+        ("pairs_raised", pa.int32()),
     ]
 )
 BASELINES = pa.schema([("key", pa.string()), ("task_id", pa.string()), ("text", pa.string())])
@@ -73,6 +77,15 @@ AUDITS = pa.schema(
         ("found", pa.string()),
         ("agrees", pa.bool_()),
         ("seconds", pa.float64()),
+    ]
+)
+DIAGNOSES = pa.schema(
+    [
+        ("key", pa.string()),
+        ("task_id", pa.string()),
+        ("candidate_id", pa.string()),
+        ("insensitive", pa.bool_()),
+        ("unused", pa.list_(pa.int32())),
     ]
 )
 

@@ -18,8 +18,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 _LANGUAGES = {"python": ("Python", "icontract"), "java": ("Java", "JML")}
 
 
-def build(task: Task, setting: Setting, module: str, template: str = "paper") -> Prompt:
-    """The prompt for one task. `module` is the text of the file that holds the method."""
+def build(task: Task, setting: Setting, module: str, template: str = "paper", dialect: str = "icontract") -> Prompt:
+    """The prompt for one task. `module` is the text of the file that holds the method; `template` stands in the folder of
+    the dialect."""
     method = textwrap.dedent(task.implementation)
     if setting is Setting.C2P:
         context, target = without_comments(module), without_comments(method)
@@ -31,7 +32,7 @@ def build(task: Task, setting: Setting, module: str, template: str = "paper") ->
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     language, specification = _LANGUAGES[task.language.value]
-    text = environment.get_template(f"{template}.jinja").render(
+    text = environment.get_template(f"{dialect}/{template}.jinja").render(
         language=task.language.value,
         language_name=language,
         specification=specification,

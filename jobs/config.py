@@ -18,6 +18,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from benchmark.evalplus import EvalPlusConfig, MbppConfig
 from benchmark.folder import FolderConfig
 from benchmark.postcondbench import PostcondBenchConfig
 from benchmark.sample import SampleConfig
@@ -26,6 +27,7 @@ from containers.backends.process import ProcessConfig
 from containers.choose import AutoConfig
 from ensures.errors import InputError
 from ensures.task import PROMPTED
+from evaluation.asserts.session import AssertConfig
 from evaluation.checker import Limit
 from evaluation.python.session import IcontractConfig
 from inference.dialects.icontract import Parsing
@@ -82,10 +84,16 @@ class RunConfig:
 
 
 SCHEMAS: dict[str, dict[str, type]] = {
-    "dataset": {"sample": SampleConfig, "folder": FolderConfig, "postcondbench": PostcondBenchConfig},
+    "dataset": {
+        "sample": SampleConfig,
+        "folder": FolderConfig,
+        "postcondbench": PostcondBenchConfig,
+        "humaneval": EvalPlusConfig,
+        "mbpp": MbppConfig,
+    },
     "model": {"invariants": InvariantsConfig, "reference": ReferenceConfig, "replay": ReplayConfig},
     "strategy": {"single_pass": SinglePassConfig},
-    "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig},
+    "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "assert": AssertConfig},
     "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
     "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
     "tracker": {"wandb": WandbConfig, "none": NoTrackerConfig},
@@ -243,14 +251,23 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"evaluation.timeout={config.evaluation.timeout}: a limit in seconds above 0")
     if not 0 <= config.evaluation.audit_fraction <= 1:
         raise InputError(f"evaluation.audit_fraction={config.evaluation.audit_fraction}: a share, 0 to 1")
+    wanted = "assert" if config.dataset.kind in ("humaneval", "mbpp") else "icontract"
+    if config.checker.name not in ("auto", wanted):
+        raise InputError(
+            f"checker={config.checker.name} can't judge dataset={config.dataset.kind}; that is for checker={wanted}"
+        )
+    if wanted == "assert" and config.model.engine == "invariants":
+        raise InputError(
+            f"model=invariants needs tests to observe, dataset={config.dataset.kind} has none; choose another model="
+        )
     if config.seed < 0:
         raise InputError(f"seed={config.seed}: a seed is 0 or more")
     if "/" in config.name or config.name in (".", ".."):
         raise InputError(f"name={config.name}: a run's name is one folder's name; out= says where it stands")
     from inference.prompts import TEMPLATES
 
-    if not (TEMPLATES / f"{config.prompt}.jinja").is_file():
-        known = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.jinja")))
+    if not (TEMPLATES / "icontract" / f"{config.prompt}.jinja").is_file():
+        known = ", ".join(sorted({path.stem for path in TEMPLATES.glob("*/*.jinja")}))
         raise InputError(f"prompt={config.prompt} is not known; choose one of {known}")
 
 

@@ -8,21 +8,25 @@ from functools import partial
 from typing import Any
 
 from analysis import report, tables
-from analysis.candidates import summaries
+from analysis.candidates import emptiness, summaries
+from benchmark import evalplus, postcondbench, sample
 from benchmark import folder as folder_source
-from benchmark import postcondbench, sample
+from benchmark.evalplus import EvalPlusConfig
+from benchmark.folder import FolderConfig
 from benchmark.source import select
 from construction import sample as construction
 from containers.choose import choose
 from containers.sandbox import Limits, Sandbox
-from ensures.candidate import Candidate
+from ensures.candidate import Artifact, Candidate
 from ensures.errors import EnsuresError, InputError, PreparationFailed, TrackerFailed, WorkerLost
 from ensures.keys import content_key, seed_from
 from ensures.subject import mutants
-from ensures.task import Language, Setting, Task
+from ensures.task import Language, Program, Setting, Task
 from ensures.view import ALL, halves
 from evaluation import audit, metrics
+from evaluation.asserts.session import AssertChecker, AssertConfig
 from evaluation.baseline import Baseline
+from evaluation.checker import Checker
 from evaluation.judge import Judge, Unresolved
 from evaluation.pool import LocalSlot, Pool, Slot
 from evaluation.python.session import IcontractChecker, IcontractConfig
@@ -30,7 +34,7 @@ from evaluation.station import Station
 from evaluation.surveyor import Surveyor
 from evaluation.workspace import module_text
 from inference import prompts
-from inference.dialects import icontract
+from inference.dialects import asserts, icontract
 from inference.engine import Completion, Engine
 from inference.engines.invariants import Invariants
 from inference.engines.reference import Reference
@@ -61,15 +65,14 @@ class Pipeline:
         self._tracker: Tracker = NoTracker()
         self.engine = self._engine()
         self.sandbox = self._sandbox()
-        checker = config.checker if not isinstance(config.checker, AutoCheckerConfig) else IcontractConfig()
-        limits = Limits(memory_mb=checker.memory_mb, file_mb=checker.file_mb, processes=checker.processes)
-        self.checker = IcontractChecker(self.sandbox, limits, config.evaluation.timeout, config.evaluation.limit)
+        self.checker = self._checker()
         self.surveyor = Surveyor(self.pool, folder.baselines, self.checker.version)
         self.judge = Judge(
             self.pool,
             self.surveyor,
             folder.verdicts,
             folder.audits,
+            folder.diagnoses,
             config.evaluation.limit,
             config.evaluation.audit_fraction,
             self._on_verdicts,
@@ -91,6 +94,19 @@ class Pipeline:
             self.display.say(f"warning: {warning}")
         self.warnings += warnings
         return sandbox
+
+    def _checker(self) -> Checker:
+        chosen, evaluation = self.config.checker, self.config.evaluation
+        if isinstance(chosen, AutoCheckerConfig):
+            chosen = AssertConfig() if isinstance(self.config.dataset, EvalPlusConfig) else IcontractConfig()
+        limits = Limits(memory_mb=chosen.memory_mb, file_mb=chosen.file_mb, processes=chosen.processes)
+        if isinstance(chosen, AssertConfig):
+            return AssertChecker(self.sandbox, limits, evaluation.timeout, chosen.per_input, chosen.most_slow)
+        return IcontractChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit)
+
+    def _parse(self, text: str) -> Artifact:
+        """By the checker's dialect."""
+        return asserts.parse(text) if self.checker.name == "assert" else icontract.parse(text, self.config.parsing)
 
     def pool(self) -> Pool:
         """Started when something has to be executed, and not before."""
@@ -152,8 +168,10 @@ class Pipeline:
                     lambda _: self.display.done("prepared"),
                 )
             )
-        source = folder_source if isinstance(dataset, folder_source.FolderConfig) else postcondbench
-        found = source.load(dataset)
+        if isinstance(dataset, EvalPlusConfig):
+            found = evalplus.load(dataset, construction.program_mutants)
+        else:
+            found = folder_source.load(dataset) if isinstance(dataset, FolderConfig) else postcondbench.load(dataset)
         if found.skipped:
             self.warnings += [f"left out: {line}" for line in found.skipped]
         tasks = select(found.tasks, dataset, dataset.kind)
@@ -184,8 +202,11 @@ class Pipeline:
         """The task's k candidates in one setting: what is stored, and what the strategy draws of the rest."""
         prompt = None
         if self.engine.setting is None:
-            workspace = await asyncio.to_thread(construction.workspace, task, dict(self.config.dataset.repositories))
-            prompt = prompts.build(task, setting, module_text(workspace, task), self.config.prompt)
+            module = task.implementation
+            if not isinstance(task.source, Program):
+                workspace = await asyncio.to_thread(construction.workspace, task, dict(self.config.dataset.repositories))
+                module = module_text(workspace, task)
+            prompt = prompts.build(task, setting, module, self.config.prompt, self.checker.name)
             key = content_key(prompt.hash, task.id, setting)
             if key not in self._prompts:
                 self._prompts.add(key)
@@ -208,7 +229,7 @@ class Pipeline:
         self.display.done("completions", len(stored))
         if not work.samples:
             return stored
-        tools = Tools(self.engine, partial(icontract.parse, parsing=self.config.parsing), self._record)
+        tools = Tools(self.engine, self._parse, self._record)
         drawn = await SinglePass().infer(work, tools)
         return sorted([*stored, *drawn], key=lambda candidate: candidate.sample)
 
@@ -245,7 +266,7 @@ class Pipeline:
 
     def _candidate(self, work: Assignment, row: dict[str, Any]) -> Candidate:
         views = halves(str(row["seed"])) if row["halved"] else (ALL,)
-        artifact = icontract.parse(row["text"], self.config.parsing)
+        artifact = self._parse(row["text"])
         return Candidate(row["key"], work.task.id, self.engine.name, work.setting, row["sample"], row["text"], artifact, views)
 
     def _on_verdicts(self, added: int) -> None:
@@ -279,14 +300,15 @@ class Pipeline:
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
         self.folder.write("metrics.json", tables.metrics_json(rows))
         tables.write(rows, self.folder.path / "tables")
-        shown = summaries(tasks, self.candidates, verdicts)
+        diagnosed = {row["candidate_id"]: row for row in self.folder.diagnoses.rows() if row["insensitive"] is not None}
+        shown = summaries(tasks, self.candidates, verdicts, diagnosed)
         page = self.folder.write(
             "report.html", report.render(self.config.name, rows, tasks, shown, plain(self.config), audited)
         )
         self._tracker.result(rows, (summary.row() for summary in shown))
         tables.show(rows, sys.stdout)
         self._warn_of(baselines)
-        for line in tables.audit_lines(audited):
+        for line in [*tables.audit_lines(audited), *emptiness(shown)]:
             print(line)
         if changed is not None:
             print(f"{changed} verdicts differ between evaluation.limit=paper and evaluation.limit=measured")
@@ -313,7 +335,7 @@ class Pipeline:
                 self.warnings.append(f"{task}: covering tests left out, they do not pass on the original here: {names}")
             for reason in sorted(set(baseline.left_out.values() if baseline else ())):
                 count = sum(why == reason for why in baseline.left_out.values()) if baseline else 0
-                self.warnings.append(f"{task}: {count} mutants are left out of Comp: {reason}")
+                self.warnings.append(f"{task}: mutants left out of Comp: {count} ({reason})")
         for task in sorted(self.judge.isolated):
             self.warnings.append(f"{task}: the audit disagreed with a shared execution; it was judged again in isolation")
 
@@ -332,7 +354,7 @@ class Pipeline:
             for candidates in self.candidates.values()
             for candidate in candidates
         )
-        if self.config.parsing is icontract.Parsing.LENIENT:
+        if self.config.parsing is icontract.Parsing.LENIENT and self.checker.name == "icontract":
             print(f"lenient parsing rescued {rescued} of {sum(map(len, self.candidates.values()))} candidates")
         few = max((row["clusters"] for row in rows), default=0)
         if 0 < few < metrics.FEW_CLUSTERS:
@@ -365,5 +387,5 @@ class Pipeline:
             await asyncio.to_thread(self._cluster.stop)
 
 
-def _station(checker: IcontractChecker, repositories: dict[str, str]) -> Station:
+def _station(checker: Checker, repositories: dict[str, str]) -> Station:
     return Station(checker, partial(construction.workspace, given=repositories))

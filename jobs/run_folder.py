@@ -13,7 +13,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from ensures.errors import InputError
-from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, PROMPTS, VERDICTS, Shards
+from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, DIAGNOSES, PROMPTS, VERDICTS, Shards
 
 # May change between invocations of one run; k and dataset.limit may only grow.
 FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
@@ -49,6 +49,7 @@ class RunFolder:
         self.baselines = Shards(path / "baselines", BASELINES)
         self.verdicts = Shards(path / "verdicts", VERDICTS)
         self.audits = Shards(path / "audits", AUDITS)
+        self.diagnoses = Shards(path / "diagnoses", DIAGNOSES)
 
     def _check(self, config: dict[str, Any]) -> bool:
         stored = self.path / "config.yaml"
@@ -115,7 +116,7 @@ class RunFolder:
 
     @property
     def _all(self) -> tuple[Shards, ...]:
-        return self.completions, self.prompts, self.baselines, self.verdicts, self.audits
+        return self.completions, self.prompts, self.baselines, self.verdicts, self.audits, self.diagnoses
 
 
 def _choice(flat: dict[str, Any], group: str) -> Any:

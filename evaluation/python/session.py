@@ -17,13 +17,15 @@ from ensures.keys import content_key
 from ensures.subject import Kind, Subject, original
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
-from ensures.view import View
+from ensures.view import ALL, View
+from evaluation import implications
 from evaluation.baseline import Baseline, Plain
 from evaluation.checker import Limit, Session, Submission
+from evaluation.diagnosis import Diagnosis
 from evaluation.python import cold, definition, survey
 from evaluation.python.answer import Answer
 from evaluation.python.purity import may_consume, plainly_pure
-from evaluation.python.worker import Definition, Worker, harness_version
+from evaluation.python.worker import Worker, harness_version
 from evaluation.workspace import Workspace, module_text, with_implementation
 
 RULES = "3"  # raised when what this module decides changes
@@ -64,8 +66,6 @@ class IcontractSession(Session):
     def __init__(self, checker: IcontractChecker, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> None:
         self.checker, self.task, self.workspace = checker, task, workspace
         self.text = module_text(workspace, task)
-        found = definition.first_line(task)
-        self.definition = Definition(workspace.root / task.file, task.qualname.rpartition(".")[2], found, task.implementation)
         self.tests = tuple(test for test in task.tests if test not in task.excluded_tests)
         self.executions = 0
         self.peak_kb = 0  # of the largest execution
@@ -95,9 +95,14 @@ class IcontractSession(Session):
     def start(self, hash_seed: int = survey.HASH_SEEDS[0]) -> tuple[str, ...]:
         """Starts the worker. The tests that it collected, parametrized ones apart."""
         self.close()
-        self.worker = Worker(
-            self.checker.sandbox, self.workspace, self.task, self.definition, self.tests, self.checker.limits, hash_seed
-        )
+        subject = {
+            "tests": list(self.tests),
+            "path": str(self.workspace.root / self.task.file),
+            "name": self.task.qualname.rpartition(".")[2],
+            "line": definition.first_line(self.task),
+            "implementation": self.task.implementation,
+        }
+        self.worker = Worker(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
         facts = self._collect()
         preload = facts.get("preload")
         if preload and not facts.get("exact"):
@@ -173,6 +178,31 @@ class IcontractSession(Session):
         specs = [_spec(submission, submission.views) for submission in clauses]
         answer = self.execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False)
         return [(event["test"], event["n"], event["truths"]) for event in answer.events if event["e"] == "call"]
+
+    def diagnose(self, submissions: Sequence[Submission]) -> list[Diagnosis | None]:
+        """For candidates that hold on the original: what they leave unsaid. None where they can't share an execution."""
+        pure = [index for index, submission in enumerate(submissions) if plainly_pure(submission.clauses)]
+        if self.baseline.original.iterators:
+            pure = _not_consuming(pure, submissions)
+        answer = self.execute(
+            original(self.task),
+            candidates=[_spec(submissions[index], (ALL,)) for index in pure],
+            every_call=True,
+            perturb=True,
+            whole=True,
+        )
+        columns = _columns(answer, len(pure))
+        parts = [(index, *part) for index in pure for part in implications.of_icontract(submissions[index].clauses)]
+        used = self.truths([Submission(clauses) for _, _, clauses in parts]) if parts else []
+        held = {at for _, _, truths in used if truths for at, letter in enumerate(truths) if letter == "1"}
+        unused: dict[int, list[int]] = {}
+        for at, (index, position, _) in enumerate(parts):
+            if used and at not in held:
+                unused.setdefault(index, []).append(position)
+        found: list[Diagnosis | None] = [None] * len(submissions)
+        for index, column in zip(pure, columns, strict=True):
+            found[index] = Diagnosis(set(column) == {"1"}, tuple(unused.get(index, ())))
+        return found
 
     # Verdicts
 
@@ -264,6 +294,12 @@ class IcontractSession(Session):
             self.checker.limits,
         )
         return found.outcome, found.seconds
+
+
+def _columns(answer: Answer, candidates: int) -> list[str]:
+    """For each candidate a letter a call that came to its end."""
+    rows = [event["truths"] for event in answer.events if event["e"] == "call" and event["truths"]]
+    return ["".join(row[index] for row in rows) for index in range(candidates)]
 
 
 _ORDINARY = (Ending.PASSED, Ending.FAILED, Ending.STOPPED)

@@ -6,14 +6,12 @@ import selectors
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from containers.sandbox import Limits, Sandbox, SandboxSpec
 from ensures.errors import WorkerLost
-from ensures.task import Task
 from evaluation.python.harness.ensures_harness import wire
 from evaluation.workspace import Workspace
 
@@ -29,16 +27,6 @@ def harness_version() -> str:
     return digest.hexdigest()[:16]
 
 
-@dataclass
-class Definition:
-    """Where the subject stands: its file, its name, and the line at which its code begins (the first decorator's)."""
-
-    path: Path
-    name: str
-    line: int
-    implementation: str
-
-
 class Worker:
     """One supervisor. `request` raises WorkerLost if it does not answer in time or has ended."""
 
@@ -46,12 +34,11 @@ class Worker:
         self,
         sandbox: Sandbox,
         workspace: Workspace,
-        task: Task,
-        definition: Definition,
-        tests: tuple[str, ...],
+        subject: dict[str, Any],
         limits: Limits,
         hash_seed: int = 0,
     ) -> None:
+        """`subject` is what the harness has to know of what it runs (`warm`, `programs`)."""
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         scratch = "/tmp"
         if not sandbox.isolating:
@@ -82,11 +69,7 @@ class Worker:
                 "root": str(workspace.root),
                 "paths": [str(path) for path in workspace.paths],
                 "pytest_args": list(workspace.pytest_args),
-                "tests": list(tests),
-                "path": str(definition.path),
-                "name": definition.name,
-                "line": definition.line,
-                "implementation": definition.implementation,
+                **subject,
                 "scratch": scratch,
                 "collect_seconds": 120,
                 "memory_mb": limits.memory_mb,

@@ -21,9 +21,9 @@ import libcst as cst
 
 from ensures.candidate import Artifact, Clauses, Malformed
 from ensures.verdict import Reason
+from inference.dialects.answer import MOST_CHARACTERS, block
 
 RESCUED = "rescued"
-MOST_CHARACTERS = 200_000
 
 
 class Parsing(enum.StrEnum):
@@ -31,8 +31,6 @@ class Parsing(enum.StrEnum):
     LENIENT = "lenient"
 
 
-_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
-_OPEN_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
 _START = re.compile(r"\s*@\s*(?:\w+\s*\.\s*)?(?:ensure|snapshot)\b")
 _TARGET = "\ndef ensures_target():\n    pass\n"
 
@@ -45,16 +43,6 @@ def parse(text: str, parsing: Parsing = Parsing.PUBLISHED) -> Artifact:
         if rescued is not None:
             return rescued
     return artifact
-
-
-def block(text: str) -> str:
-    """The part of a completion that is taken for decorator lines."""
-    answer = text.rpartition("</think>")[2]
-    fenced = _FENCE.findall(answer)
-    if fenced:
-        return textwrap.dedent(fenced[-1]).strip("\n")
-    opened = _OPEN_FENCE.search(answer)  # cut off by the length limit
-    return textwrap.dedent(opened.group(1) if opened else answer).strip("\n")
 
 
 def _published(text: str) -> Artifact:

@@ -1,6 +1,7 @@
 """model=replay: recorded completions from JSON lines or Parquet, with the columns task_id, setting, sample, text.
 
-A column `model` names the model they came from. A folder in the published benchmark's format is read too, if its samples
+A column `model` names the model they came from. Records as nl2postcond published them (task_id, n, postcondition) are read as
+well, all under `model.setting`. A folder in the published benchmark's format is read too, if its samples
 were written out first (`benchmark.postcondbench.published_samples`).
 """
 
@@ -22,6 +23,7 @@ class ReplayConfig:
     engine: str = "replay"
     name: str = ""  # as it appears in tables; default: the file's name
     path: str = ""
+    setting: str = "f2p"  # of records that name none
 
 
 class Replay:
@@ -35,6 +37,8 @@ class Replay:
         self.name = config.name or path.stem
         self._texts: dict[tuple[str, str], dict[int, str]] = {}
         for row, record in enumerate(_records(path), 1):
+            if "postcondition" in record and "n" in record:
+                record = {**record, "setting": config.setting, "sample": record["n"], "text": record["postcondition"]}
             for column in COLUMNS:
                 if record.get(column) is None:
                     raise InputError(f"{path}, row {row}: the column {column!r} is missing")

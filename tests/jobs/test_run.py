@@ -119,7 +119,7 @@ def one_line(text: str) -> bool:
         ("++dataset.foo=1", "dataset.foo is not a known key"),
         ("evaluation.workrs=1", "did you mean evaluation.workers"),
         ("model=gpt", "model=gpt is not known; choose one of invariants, reference, replay"),
-        ("dataset=dream", "dataset=dream is not known; choose one of folder, postcondbench, sample"),
+        ("dataset=dream", "dataset=dream is not known; choose one of folder, humaneval, mbpp, postcondbench, sample"),
         ("parsing=loose", "choose one of published, lenient"),
         ("k=0", "k=0"),
         ("k=many", "k=many"),

@@ -21,7 +21,7 @@ from ensures.verdict import Ending, Outcome, Reason, Verdict
 from evaluation.baseline import Baseline, Plain
 from evaluation.judge import Judge, Question
 from evaluation.pool import Pool
-from evaluation.rows import AUDITS, BASELINES, VERDICTS, Shards
+from evaluation.rows import AUDITS, BASELINES, DIAGNOSES, VERDICTS, Shards
 from evaluation.station import Work
 from evaluation.surveyor import Surveyor
 
@@ -33,6 +33,8 @@ class AtOnce:
     """A worker that knows everything already."""
 
     async def run(self, work: Work) -> Any:
+        if isinstance(work.payload, list):
+            return [None] * len(work.payload)
         if not isinstance(work.payload, Question):
             return Baseline(work.task.tests, (), Plain(Ending.PASSED, (), 1, 0, 0.0))
         verdicts = {Kind.ORIGINAL: (HOLDS,), Kind.MUTANT: (KILLS,)}
@@ -57,7 +59,7 @@ async def measure(tasks: int, candidates: int, mutants: int, folder: Path) -> di
     shards = Shards(folder / "verdicts", VERDICTS)
     pool = Pool([AtOnce(), AtOnce()])
     surveyor = Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), "measurement")
-    judge = Judge(lambda: pool, surveyor, shards, Shards(folder / "audits", AUDITS))
+    judge = Judge(lambda: pool, surveyor, shards, Shards(folder / "audits", AUDITS), Shards(folder / "diagnoses", DIAGNOSES))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     half = 0.0
     started = time.perf_counter()

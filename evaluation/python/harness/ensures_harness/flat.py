@@ -14,7 +14,7 @@ import sys
 import threading
 import zlib
 
-from . import frames
+from . import frames, perturb
 from .meter import clock
 
 DECIDED, OPEN = True, False
@@ -87,6 +87,7 @@ class Flat:
         self.messages = messages
         self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
         self.body = None
+        self.perturb = False  # truths are of other results than the real one: 1 where the candidate would notice none
         self.coverage = self.recorder = None
         self.run = None  # something else than simply to call the body (coverage, fingerprints)
         self.test, self.test_code, self.number = "", None, 0
@@ -211,6 +212,9 @@ class Flat:
         if not self.iterators and _is_iterator(result):
             self.iterators = True
         for candidate, view, own in before:
+            if self.perturb:
+                truths[candidate.index] = "1" if self._notices_nothing(site, candidate, own, result) else "0"
+                continue
             own["result"] = result
             began = self._enter(candidate)
             try:
@@ -257,6 +261,20 @@ class Flat:
                 self._violated(candidate, view, clause, contract, resolved, truths)
                 return
         truths[candidate.index] = "1"
+
+    def _notices_nothing(self, site, candidate, resolved, result):
+        """Would the candidate hold with any other result as well?"""
+        _, postconditions, _ = site.contracts[candidate.index]
+        for value in perturb.others(result):
+            own = dict(resolved, result=value)
+            for contract in postconditions:
+                try:
+                    check = contract.condition(**self.icontract.select_condition_kwargs(contract, own))
+                    if self.icontract.not_check(check, contract):
+                        return False
+                except BaseException:
+                    return False
+        return True
 
     def _violated(self, candidate, view, clause, contract, resolved, truths):
         truths[candidate.index] = "0"

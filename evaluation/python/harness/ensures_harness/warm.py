@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 
-from . import fingerprint, flat, observe, subject, trace, watch, wire
+from . import fingerprint, flat, observe, programs, subject, trace, watch, wire
 from .frames import test_code_of
 
 
@@ -25,9 +25,10 @@ def serve(channel, config, meter):
             __import__(name)
         except BaseException:
             pass
-    import icontract._checkers  # noqa: F401
-    import icontract._represent  # noqa: F401
-    import pytest  # noqa: F401
+    if "program" not in config:
+        import icontract._checkers  # noqa: F401
+        import icontract._represent  # noqa: F401
+        import pytest  # noqa: F401
 
     wire.send(channel.fileno(), {"ready": True})
     while True:
@@ -39,7 +40,10 @@ def serve(channel, config, meter):
             if pid == 0:
                 channel.close()
                 below = socket.socket(fileno=fds[0])
-                collect_and_serve(below, config, meter)
+                if "program" in config:
+                    programs.serve(below, config)
+                else:
+                    collect_and_serve(below, config, meter)
                 os._exit(0)
             close(fds)
             wire.send(channel.fileno(), {"pid": pid})
@@ -169,6 +173,7 @@ def start_flat(command, report, config, meter):
         budget=command.get("budget"),
         meter=meter if command.get("budget") else None,
     )
+    running.perturb = command.get("perturb", False)
     if command.get("coverage"):
         running.coverage = trace.Coverage()
         running.run = running.coverage.call
