@@ -101,7 +101,8 @@ class Pipeline:
             chosen = AssertConfig() if isinstance(self.config.dataset, EvalPlusConfig) else IcontractConfig()
         limits = Limits(memory_mb=chosen.memory_mb, file_mb=chosen.file_mb, processes=chosen.processes)
         if isinstance(chosen, AssertConfig):
-            return AssertChecker(self.sandbox, limits, evaluation.timeout, chosen.per_input, chosen.most_slow)
+            own = (chosen.per_input, chosen.most_slow, tuple(chosen.imports))
+            return AssertChecker(self.sandbox, limits, evaluation.timeout, *own)
         return IcontractChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit)
 
     def _parse(self, text: str) -> Artifact:

@@ -45,6 +45,7 @@ class AssertConfig:
     name: str = "assert"
     per_input: PerInput = PerInput.NL2POSTCOND
     most_slow: int = 10  # inputs on which a mutant may reach its limit before it is asked no more; 0: as many as there are
+    imports: list[str] = field(default_factory=lambda: ["re"])  # modules that stand ready, as in nl2postcond's runs
     memory_mb: int = 4096
     file_mb: int = 16
     processes: int = 64
@@ -59,11 +60,13 @@ class AssertChecker:
     seconds: float = 30.0
     per_input: PerInput = PerInput.NL2POSTCOND
     most_slow: int = 10
+    imports: tuple[str, ...] = ("re",)
     name: str = "assert"
 
     @property
     def version(self) -> str:
-        return content_key(self.name, RULES, harness_version(), self.limits, self.seconds, self.per_input, self.most_slow)
+        own = (self.limits, self.seconds, self.per_input, self.most_slow, self.imports)
+        return content_key(self.name, RULES, harness_version(), *own)
 
     def prepare(self, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> "AssertSession":
         return AssertSession(self, task, workspace, baseline)
@@ -71,8 +74,8 @@ class AssertChecker:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a program gave for one input: `kind` is value, raised or slow, `text` the encoded value, `after` the arguments
-    as it left them, where they are not what they were."""
+    """What a program gave for one input: `kind` is value, same, raised or slow, `text` the encoded value, `after` the
+    arguments as it left them, where they are not what they were."""
 
     kind: str
     text: str
@@ -105,6 +108,9 @@ class AssertSession(Session):
             "program": self.task.implementation,
             "entry": self.task.qualname,
             "inputs": list(self.source.inputs),
+            "imports": list(self.checker.imports),
+            "most_bytes": 128 << 20,  # a value may be large
+            "most_message": 64 << 20,
         }
         self.worker = Worker(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
         facts = self.worker.request({"do": "start", "config": {}}, 300)
@@ -124,7 +130,7 @@ class AssertSession(Session):
         runs = []
         for seed in reversed(HASH_SEEDS):
             self.start(seed)
-            runs.append(self.outputs(self.task.implementation, limits=None))
+            runs.append(self.outputs(self.task.implementation))
         self._reference = runs[-1]
         names = self.task.tests
         good = [
@@ -139,11 +145,17 @@ class AssertSession(Session):
         plain = Plain(Ending.PASSED, (), len(good), 0, seconds)
         return Baseline(tuple(names[index] for index in good), excluded, plain)
 
-    def outputs(self, program: str, limits: list[float] | None) -> dict[int, Given]:
-        """Input -> what the program gave. Where it does not come to an end, what it had not given yet is slow."""
-        command = {"program": program, "limits": limits, "seconds": self.checker.seconds}
-        if limits is not None:
-            command["most_slow"] = self.checker.most_slow
+    def outputs(self, program: str, expected: dict[int, Given] | None = None) -> dict[int, Given]:
+        """Input -> what the program gave. Where it does not come to an end, what it had not given yet is slow.
+
+        `expected`: the reference's; then the limits of inputs hold, and what is the same is not sent.
+        """
+        command: dict[str, Any] = {"program": program, "seconds": self.checker.seconds}
+        if expected is not None:
+            command["expected"] = [values.digest(given.text) for _, given in sorted(expected.items())]
+            if self.checker.per_input is PerInput.NL2POSTCOND:
+                command["limits"] = [max(0.1, 2 * given.seconds) for _, given in sorted(expected.items())]
+                command["most_slow"] = self.checker.most_slow
         answer = self._execute(command)
         found = {index: Given("slow", "", "", 0.0) for index in range(len(self.source.inputs))}
         for event in answer.events:
@@ -155,13 +167,6 @@ class AssertSession(Session):
     def _inputs(self) -> list[int]:
         used = set(self.baseline.tests)
         return [index for index, name in enumerate(self.task.tests) if name in used]
-
-    def _limits(self) -> list[float] | None:
-        if self.checker.per_input is PerInput.NONE:
-            return None
-        if not self._reference:
-            self._reference = self.outputs(self.task.implementation, None)
-        return [max(0.1, 2 * self._reference[index].seconds) for index in range(len(self.source.inputs))]
 
     def survey(self, task: Task) -> Baseline:
         """The baseline with the task's mutants: those that add no pair are left out."""
@@ -175,9 +180,8 @@ class AssertSession(Session):
         """Subject -> its pairs. In the mutants' order, each (input, wrong output) goes to the first that gave it."""
         if self._pairs:
             return self._pairs
-        limits, inputs = self._limits(), self._inputs
-        if not self._reference:
-            self._reference = self.outputs(self.task.implementation, None)
+        self._reference = self._reference or self.outputs(self.task.implementation)
+        inputs = self._inputs
         expected = {index: self._reference[index] for index in inputs}
         self._pairs = {original(task).id: [(index, expected[index].text, expected[index].after) for index in inputs]}
         right = {index: values.decode(given.text) for index, given in expected.items()}
@@ -187,8 +191,8 @@ class AssertSession(Session):
                 self._pairs[mutant.id] = []
                 continue
             fresh = []
-            for index, given in self.outputs(mutant.payload, limits).items():
-                if given.kind != "value" or index not in expected or given.text == expected[index].text:
+            for index, given in self.outputs(mutant.payload, self._reference).items():
+                if given.kind != "value" or index not in expected:
                     continue
                 if (index, given.text) not in seen and not same(
                     values.decode(given.text), right[index], self.source.tolerance

@@ -176,7 +176,8 @@ class IcontractSession(Session):
     def truths(self, clauses: Sequence[Submission]) -> list[tuple[str, int, str | None]]:
         """For each call of the original (test, number, truths): a character a clause set, 1 held, 0 false, x raised."""
         specs = [_spec(submission, submission.views) for submission in clauses]
-        answer = self.execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False)
+        pure = all(plainly_pure(submission.clauses) for submission in clauses)
+        answer = self.execute(original(self.task), candidates=specs, every_call=True, whole=True, messages=False, pure=pure)
         return [(event["test"], event["n"], event["truths"]) for event in answer.events if event["e"] == "call"]
 
     def diagnose(self, submissions: Sequence[Submission]) -> list[Diagnosis | None]:

@@ -121,7 +121,7 @@ class Supervisor:
         """`seconds` are the subject's. Metered candidates get their own on top: (seconds for each, how many)."""
         budget, candidates = allowance
         deadline = started + seconds
-        reader = wire.Reader(out, 64 << 20)
+        reader = wire.Reader(out, self.config.get("most_bytes", 64 << 20), self.config.get("most_message", 1 << 20))
         events, ending, stuck = [], "finished", None
         pid = self.expect(channel, 30)["pid"]
         status = None

@@ -8,13 +8,13 @@ own) nothing is softened: what icontract would raise is raised.
 
 import contextvars
 import inspect
-import linecache
 import os
 import sys
 import threading
 import zlib
 
 from . import frames, perturb
+from .contracts import Icontract, prepare, say
 from .meter import clock
 
 DECIDED, OPEN = True, False
@@ -50,22 +50,6 @@ class Candidate:
         return self.views.index(part) if part in self.views else None
 
 
-class Icontract:
-    """icontract's own functions, taken before any candidate could exchange them."""
-
-    def __init__(self):
-        import icontract._checkers as checkers
-
-        self.no_invalid_kwargs = checkers._assert_no_invalid_kwargs
-        self.kwargs_from_call = checkers.kwargs_from_call
-        self.kwargs_valid = checkers._assert_resolved_kwargs_valid
-        self.capture_old = checkers._capture_old
-        self.select_condition_kwargs = checkers.select_condition_kwargs
-        self.not_check = checkers.not_check
-        self.violation_error = checkers._create_violation_error
-        self.resolve_kwdefaults = checkers.resolve_kwdefaults
-
-
 class Site:
     """One function object made from the subject's definition, with each candidate's contracts on its body."""
 
@@ -78,13 +62,16 @@ class Site:
 
 
 class Flat:
-    def __init__(self, candidates, report, raising=False, every_call=False, messages=True, budget=None, meter=None):
+    def __init__(
+        self, candidates, report, raising=False, every_call=False, messages=True, share=False, budget=None, meter=None
+    ):
         self.icontract = Icontract()
         self.candidates = [Candidate(index, spec) for index, spec in enumerate(candidates)]
         self.report = report
         self.raising = raising
         self.every_call = every_call
         self.messages = messages
+        self.share = share  # candidates are plainly pure: what several of them ask of a call is evaluated once
         self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
         self.body = None
         self.perturb = False  # truths are of other results than the real one: 1 where the candidate would notice none
@@ -169,7 +156,7 @@ class Flat:
             view = candidate.view_of(test, number)
             if view is not None and (self.every_call or self.raising or not candidate.decided[view]):
                 live.append((candidate, view))
-        truths = {}
+        truths, memo = {}, {} if self.share else None
         resolved = None
         if live:
             wrong = self.icontract.no_invalid_kwargs(kwargs)
@@ -182,13 +169,13 @@ class Flat:
         before = []
         for candidate, view in live:
             own = dict(resolved)
-            snapshots = site.contracts[candidate.index][0]
-            if not snapshots:
+            contracts = site.contracts[candidate.index]
+            if not contracts.snapshots:
                 before.append((candidate, view, own))
                 continue
             began = self._enter(candidate)
             try:
-                own["OLD"] = self.icontract.capture_old(snapshots, own, site.body)
+                own["OLD"] = self._old(site, candidate, contracts, own, memo)
             except BaseException as error:
                 self._raised(candidate, view, None, error, truths)
             else:
@@ -218,7 +205,7 @@ class Flat:
             own["result"] = result
             began = self._enter(candidate)
             try:
-                self._conditions(site, candidate, view, own, truths)
+                self._conditions(site, candidate, view, own, truths, memo)
             finally:
                 self._leave(candidate, began)
         if self.every_call:
@@ -244,27 +231,56 @@ class Flat:
                 candidate.detached = True
                 self.report({"e": "detached", "c": candidate.index})
 
-    def _conditions(self, site, candidate, view, resolved, truths):
-        _, postconditions, waiting = site.contracts[candidate.index]
+    def _old(self, site, candidate, contracts, own, memo):
+        if memo is None:
+            return self.icontract.capture_old(contracts.snapshots, own, site.body)
+        values = {}
+        for snapshot, key in zip(contracts.snapshots, contracts.snapshot_keys):
+            known = memo.get(key)
+            if known is None or key is None:
+                began = clock() if self.meter else 0
+                old = self.icontract.capture_old([snapshot], own, site.body)
+                known = memo[key] = getattr(old, snapshot.name), clock() - began if self.meter else 0
+            else:
+                candidate.spent += known[1]
+            values[snapshot.name] = known[0]
+        return self.icontract.old(mapping=values)
+
+    def _conditions(self, site, candidate, view, resolved, truths, memo):
+        contracts = site.contracts[candidate.index]
         candidate.evaluated[view] += 1
-        for position, contract in enumerate(postconditions):
-            clause = len(postconditions) - 1 - position  # icontract evaluates from the bottom up
-            try:
-                check = contract.condition(**self.icontract.select_condition_kwargs(contract, resolved))
-                if contract in waiting or inspect.iscoroutine(check):
-                    raise ValueError("Unexpected coroutine (async) condition for a sync function")
-                false = self.icontract.not_check(check, contract)
-            except BaseException as error:
-                self._raised(candidate, view, clause, error, truths)
+        last = len(contracts.postconditions) - 1
+        for position, contract in enumerate(contracts.postconditions):  # icontract evaluates from the bottom up
+            key = None if memo is None else contracts.keys[position]
+            known = memo.get(key) if key is not None else None
+            if known is None:
+                began = clock() if key is not None and self.meter else 0
+                known = self._evaluate(contract, contracts.waiting, resolved)
+                if key is not None and not candidate.reentrant:
+                    memo[key] = (*known, clock() - began if self.meter else 0)
+            else:
+                candidate.spent += known[2]
+            if known[1] is not None:
+                self._raised(candidate, view, last - position, known[1], truths)
                 return
-            if false:
-                self._violated(candidate, view, clause, contract, resolved, truths)
+            if known[0]:
+                self._violated(candidate, view, last - position, contract, resolved, truths)
                 return
         truths[candidate.index] = "1"
 
+    def _evaluate(self, contract, waiting, resolved):
+        """(is the condition false?, what it raised)"""
+        try:
+            check = contract.condition(**self.icontract.select_condition_kwargs(contract, resolved))
+            if contract in waiting or inspect.iscoroutine(check):
+                raise ValueError("Unexpected coroutine (async) condition for a sync function")
+            return self.icontract.not_check(check, contract), None
+        except BaseException as error:
+            return None, error
+
     def _notices_nothing(self, site, candidate, resolved, result):
         """Would the candidate hold with any other result as well?"""
-        _, postconditions, _ = site.contracts[candidate.index]
+        postconditions = site.contracts[candidate.index].postconditions
         for value in perturb.others(result):
             own = dict(resolved, result=value)
             for contract in postconditions:
@@ -308,7 +324,7 @@ class Flat:
         error = self._error(contract, resolved)
         self.violations.append(error)
         if first:
-            self.report({"e": "message", "c": candidate.index, "v": view, "text": _say(error)})
+            self.report({"e": "message", "c": candidate.index, "v": view, "text": say(error)})
         raise error
 
     def _error(self, contract, resolved):
@@ -355,18 +371,18 @@ class Flat:
 
     def _message(self, contract, resolved, name):
         try:
-            return _say(self.icontract.violation_error(contract=contract, resolved_kwargs=resolved))
+            return say(self.icontract.violation_error(contract=contract, resolved_kwargs=resolved))
         except RuntimeError as error:
-            return _say(error)
+            return say(error)
         except BaseException as error:
-            return "%s: (its message could not be built: %s)" % (name, _say(error))
+            return "%s: (its message could not be built: %s)" % (name, say(error))
 
     def _raised(self, candidate, view, clause, error, truths):
         truths[candidate.index] = "x"
         if not self.every_call:
             if not candidate.raised[view]:
                 candidate.raised[view] = True
-                event = {"e": "raised", "c": candidate.index, "v": view, "clause": clause, "message": _say(error)}
+                event = {"e": "raised", "c": candidate.index, "v": view, "clause": clause, "message": say(error)}
                 self.report(event)
             candidate.suspended = True
         if self.raising:
@@ -388,79 +404,5 @@ class Flat:
         return function
 
 
-def prepare(candidate, body):
-    """(snapshots, postconditions, is any of them asynchronous), or why there are none."""
-    try:
-        checker = decorated(candidate, body)
-        postconditions = getattr(checker, "__postconditions__", [])
-        if not postconditions:
-            raise ValueError("no postcondition is enabled")
-        waiting = {contract for contract in postconditions if inspect.iscoroutinefunction(contract.condition)}
-        return getattr(checker, "__postcondition_snapshots__", []), postconditions, waiting
-    except BaseException as error:
-        kind = "syntax_error" if isinstance(error, SyntaxError) else "compile_error"
-        return {"reason": kind, "message": _say(error)}
-
-
-def decorated(candidate, body):
-    """icontract's checker around `body`, made by running the candidate's decorators in the subject's own scope."""
-    namespace = body.__globals__
-    classes = [part for part in body.__qualname__.split(".")[:-1] if part != "<locals>"]
-    if "<locals>" in body.__qualname__.split("."):
-        classes = []
-    lines = []
-    for depth, name in enumerate(classes):
-        lines.append("    " * depth + "class %s:" % name)
-    indent = "    " * len(classes)
-    holder = {}
-
-    def take(_):
-        return body
-
-    def keep(checker):
-        holder["checker"] = checker
-        return checker
-
-    lines += [indent + line for line in candidate.preamble]
-    lines.append(indent + "@__ensures_keep__")
-    lines += [indent + line if line else line for line in _reindent(candidate.text)]
-    lines.append(indent + "@__ensures_take__")
-    lines.append(indent + "def __ensures_candidate__(): pass")
-    text = "\n".join(lines) + "\n"
-    filename = "<candidate %08x>" % zlib.crc32(text.encode("utf-8", "surrogatepass"))
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    code = compile(text, filename, "exec", dont_inherit=True)
-    import icontract
-
-    added = {"__ensures_keep__": keep, "__ensures_take__": take}
-    if "icontract" not in namespace:
-        namespace["icontract"] = icontract
-    shadowed = {name: namespace[name] for name in classes[:1] if name in namespace}
-    namespace.update(added)
-    try:
-        exec(code, namespace)
-    finally:
-        for name in list(added) + ["__ensures_candidate__"] + classes[:1]:
-            namespace.pop(name, None)
-        namespace.update(shadowed)
-    return holder["checker"]
-
-
-def _reindent(text):
-    """The decorators' lines. Strings over several lines are safe: they are only ever moved as a whole by exec'ing at the
-    method's own depth, so a first line's indentation is taken off all lines."""
-    lines = text.splitlines()
-    margin = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
-    return [line[margin:] if line[:margin].strip() == "" else line for line in lines]
-
-
 def _is_iterator(value):
     return hasattr(type(value), "__next__")
-
-
-def _say(error):
-    try:
-        text = "%s: %s" % (type(error).__name__, error)
-    except BaseException:
-        text = type(error).__name__
-    return text[:2000]

@@ -31,6 +31,8 @@ def serve(channel, config):
     inputs = [eval(text, dict(names)) for text in config["inputs"]]
     before = [values.encode(arguments) for arguments in inputs]
     namespace = {"__name__": "program"}
+    for name in config["imports"]:
+        namespace[name] = __import__(name)
     facts = {"ready": True, "exact": True, "missing": []}
     try:
         exec(compile(config["program"], "<program>", "exec", dont_inherit=True), namespace)
@@ -78,8 +80,8 @@ def parameters(function):
 
 
 def run(command, report, inputs, before, entry):
-    """One event for every few inputs. For each: what it is (`value`, `raised`, `slow`), its text, what is left of the
-    arguments where that is not what they were, and its seconds."""
+    """One event for every few inputs. For each: what it is (`value`, `same` as expected, `raised`, `slow`), its text, what is
+    left of the arguments where that is not what they were, and its seconds."""
     quiet()
     namespace = {"__name__": "program"}
     try:
@@ -89,13 +91,17 @@ def run(command, report, inputs, before, entry):
         report({"e": "broken", "message": "%s: %s" % (type(error).__name__, str(error)[:500])})
         return
     signal.signal(signal.SIGALRM, too_slow)
+    expected = command.get("expected")
     batch, size, patience = [], 0, command.get("most_slow") or len(inputs)
     for index in range(len(inputs)):
         if patience == 0:
             break
         limit = command["limits"][index] if command.get("limits") else 0
-        batch.append([index, *outcome(function, inputs[index], before[index], limit)])
-        patience -= batch[-1][1] == "slow"
+        kind, text, after, seconds = outcome(function, inputs[index], before[index], limit)
+        if expected and kind == "value" and values.digest(text) == expected[index]:
+            kind, text, after = "same", "", ""
+        batch.append([index, kind, text, after, seconds])
+        patience -= kind == "slow"
         size += len(batch[-1][2]) + len(batch[-1][3])
         if size > 200_000 or len(batch) == 200:
             report({"e": "outputs", "of": batch})

@@ -4,10 +4,11 @@ What is not plain (a generator, an object of a class) crosses as the name of its
 1.0 and True are three values, and sets are written in one order.
 """
 
+import hashlib
 import json
 import math
 
-MOST_CHARACTERS = 200_000
+MOST_CHARACTERS = 32 << 20
 
 
 class Opaque:
@@ -29,6 +30,11 @@ def encode(value):
     if text is None or len(text) > MOST_CHARACTERS:
         return json.dumps({"o": type(value).__name__})
     return text
+
+
+def digest(text):
+    """Stands for an encoded value that the other side has."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def decode(text):

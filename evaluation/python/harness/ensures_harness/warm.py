@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 
-from . import fingerprint, flat, observe, programs, subject, trace, watch, wire
+from . import contracts, fingerprint, flat, observe, programs, subject, trace, watch, wire
 from .frames import test_code_of
 
 
@@ -85,10 +85,10 @@ def collect_and_serve(channel, config, meter):
             command, fds = receive(channel)
             if command is None:
                 os._exit(0)
-            contracts = contracts_of(command, found[0], prepared) if exact else None
+            made = contracts_of(command, found[0], prepared) if exact else None
 
-            def work(command=command, fd=fds[0], contracts=contracts):
-                execute_here(command, fd, session, plugin, found[0], config, meter, contracts)
+            def work(command=command, fd=fds[0], made=made):
+                execute_here(command, fd, session, plugin, found[0], config, meter, made)
 
             fork_execution(channel, command, fds, work)
 
@@ -112,7 +112,7 @@ def contracts_of(command, function, prepared):
         prepared.clear()  # a task's candidates come together: the last set is the one that comes again
         body = subject.clone(function, function.__code__)
         specs = enumerate(command["candidates"])
-        prepared[key] = [flat.prepare(flat.Candidate(index, spec), body) for index, spec in specs]
+        prepared[key] = [contracts.prepare(flat.Candidate(index, spec), body) for index, spec in specs]
     return prepared[key]
 
 
@@ -170,6 +170,7 @@ def start_flat(command, report, config, meter):
         raising=command.get("raising", False),
         every_call=command.get("every_call", False),
         messages=command.get("messages", True),
+        share=command.get("pure", False),
         budget=command.get("budget"),
         meter=meter if command.get("budget") else None,
     )
@@ -205,7 +206,7 @@ def enter_scratch(command):
     random.seed(command.get("seed", 0))
 
 
-def execute_here(command, fd, session, plugin, function, config, meter, contracts=None):
+def execute_here(command, fd, session, plugin, function, config, meter, made=None):
     enter_scratch(command)
     report = reporter(fd)
     try:
@@ -214,7 +215,7 @@ def execute_here(command, fd, session, plugin, function, config, meter, contract
             text = small_text(config, function, command["implementation"]) or command["text"]
             code = subject.body_code(text, config["path"], config["name"], config["line"])
         plugin.flat = start_flat(command, report, config, meter)
-        plugin.flat.instrument(function, code, contracts)
+        plugin.flat.instrument(function, code, made)
     except subject.NotExact as reason:
         report({"e": "not_exact", "message": str(reason)})
         return

@@ -6,7 +6,7 @@ import select
 import struct
 import time
 
-LIMIT = 256 << 20
+LIMIT = 512 << 20
 
 
 def send(fd, message):
@@ -42,8 +42,8 @@ def _exactly(fd, size):
 class Reader:
     """Takes messages out of a descriptor that hostile code may write anything to; never blocks past a deadline."""
 
-    def __init__(self, fd, most_bytes):
-        self.fd = fd
+    def __init__(self, fd, most_bytes, most_message=1 << 20):
+        self.fd, self.most_message = fd, most_message
         self.ended = False
         self.malformed = False
         self._left = most_bytes
@@ -68,7 +68,7 @@ class Reader:
         messages = []
         while len(self._buffer) >= 4 and not self.malformed:
             (size,) = struct.unpack(">I", self._buffer[:4])
-            if size > 1 << 20:
+            if size > self.most_message:
                 self.malformed = True
                 break
             if len(self._buffer) < 4 + size:
