@@ -70,6 +70,7 @@ class IcontractSession(Session):
         self.executions = 0
         self.peak_kb = 0  # of the largest execution
         self.conditions = 0.0  # seconds that candidates' conditions took in shared executions
+        self.probing = True  # may a fork of an execution find out if a violation is swallowed?
         self.worker: Worker | None = None
         self._plain: dict[str, Plain] = {}  # subject -> its tests without candidates
         if baseline is not None:
@@ -234,6 +235,7 @@ class IcontractSession(Session):
             messages=subject.kind is Kind.ORIGINAL,
             trace=subject.kind is Kind.ORIGINAL,
             pure=True,
+            probing=self.probing,
             budget=budget,
             seconds=self.seconds,
         )
@@ -247,6 +249,10 @@ class IcontractSession(Session):
                 return {}, kept
         timeout = ending is Ending.TIMEOUT
         if not timeout and (ending not in _ORDINARY or not self._as_plain(subject, answer)):
+            if self.probing and answer.last("probed"):
+                # the rest of a test ran twice, and what the probe did to files was seen: without it from now on
+                self.probing = False
+                return {}, together
             return {}, []
         found: dict[int, tuple[Verdict, ...]] = {}
         for position, index in enumerate(together):

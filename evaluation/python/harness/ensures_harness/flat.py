@@ -63,7 +63,16 @@ class Site:
 
 class Flat:
     def __init__(
-        self, candidates, report, raising=False, every_call=False, messages=True, share=False, budget=None, meter=None
+        self,
+        candidates,
+        report,
+        raising=False,
+        every_call=False,
+        messages=True,
+        share=False,
+        probing=True,
+        budget=None,
+        meter=None,
     ):
         self.icontract = Icontract()
         self.candidates = [Candidate(index, spec) for index, spec in enumerate(candidates)]
@@ -71,6 +80,7 @@ class Flat:
         self.raising = raising
         self.every_call = every_call
         self.messages = messages
+        self.probing = probing
         self.share = share  # candidates are plainly pure: what several of them ask of a call is evaluated once
         self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
         self.body = None
@@ -83,6 +93,8 @@ class Flat:
         self.violations = []  # exceptions that were really raised
         self.iterators = False
         self.observer = None
+        self._surfacing = None  # (test, number) of a call from which a violation is known to reach the report
+        self._probing = 0  # nanoseconds of probes, since the present candidate was asked
         self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
         self._evaluating = threading.local()
@@ -224,7 +236,7 @@ class Flat:
     def _leave(self, candidate, began):
         self._evaluating.candidate = None
         if self.meter is not None:
-            spent = clock() - began
+            spent, self._probing = clock() - began - self._probing, 0
             self.meter.leave(spent)
             candidate.spent += spent
             if candidate.spent > self.budget and not candidate.detached:
@@ -271,7 +283,13 @@ class Flat:
     def _evaluate(self, contract, waiting, resolved):
         """(is the condition false?, what it raised)"""
         try:
-            check = contract.condition(**self.icontract.select_condition_kwargs(contract, resolved))
+            try:  # what `select_condition_kwargs` gives where nothing is missing
+                chosen = {name: resolved[name] for name in contract.condition_args}
+            except KeyError:
+                chosen = self.icontract.select_condition_kwargs(contract, resolved)
+            check = contract.condition(**chosen)
+            if check is True:
+                return False, None
             if contract in waiting or inspect.iscoroutine(check):
                 raise ValueError("Unexpected coroutine (async) condition for a sync function")
             return self.icontract.not_check(check, contract), None
@@ -341,9 +359,14 @@ class Flat:
     def _probe(self, candidate, view, contract, resolved):
         """In the probe: the exception to raise. In the execution: None, with what the probe found in `candidate`."""
         candidate.surfaced[view] = "unknown"
-        if threading.current_thread() is not threading.main_thread():
+        if not self.probing or threading.current_thread() is not threading.main_thread():
             return None  # a fork would lose the test's own thread
+        if self._surfacing == (self.test, self.number):
+            candidate.surfaced[view] = True  # raised from here it was reported, whoever raises it
+            return None
+        self.report({"e": "probed", "c": candidate.index})
         answer, into = os.pipe()
+        began = clock()
         pid = os.fork()
         if pid == 0:
             os.close(answer)
@@ -354,19 +377,28 @@ class Flat:
             error = self._error(contract, resolved)
             self.violations.append(error)
             return error
+        if self.meter is not None:
+            self.meter.leave(0)  # it is not the candidate's time
         os.close(into)
         said = os.read(answer, 1)
         os.close(answer)
         os.waitpid(pid, 0)
-        if said in (b"s", b"p", b"f"):
-            candidate.surfaced[view] = said == b"s"
+        if self.meter is not None:
+            self._probing += clock() - began
+            self.meter.leave(clock() - began)
+            self.meter.enter(candidate.index, clock())
+        if said in (b"S", b"s", b"p", b"f"):
+            candidate.surfaced[view] = said in b"Ss"
             candidate.failed_after[view] = candidate.failed_after[view] or said == b"f"
+        if said == b"S":
+            self._surfacing = self.test, self.number
         return None
 
-    def end_probe(self, surfaced, outcome):
-        """After a test: a probe answers s (it surfaced), p or f (swallowed, and the test passed or failed), and ends."""
+    def end_probe(self, surfaced, first, outcome):
+        """After a test: a probe answers S or s (it surfaced, the first violation or only a later one), p or f (swallowed,
+        and the test passed or failed), and ends."""
         if self.probe is not None:
-            os.write(self.probe, b"s" if surfaced else outcome[:1].encode())
+            os.write(self.probe, b"S" if first else b"s" if surfaced else outcome[:1].encode())
             os._exit(0)
 
     def _message(self, contract, resolved, name):

@@ -47,15 +47,45 @@ def body_code(text, path, name, line):
     return matches[0]
 
 
-def alone(text, name, line, qualname):
-    """A module's text that holds nothing but the function, in its place: its line, its classes. None where it can't be."""
+def alone(text, line, qualname, prefix=""):
+    """A module's text that holds nothing but the function, in its place: its line, its classes. None where it can't be.
+
+    `prefix` stands on the first line. The compiler treats names that the module imports in a way of its own.
+    """
     classes = qualname.split(".")[:-1]
     first = text.split("\n", 1)[0]
     margin = len(first) - len(first.lstrip(" "))
-    if "<locals>" in classes or margin < len(classes) or line - 1 < len(classes) or (margin and not classes):
+    before = line - 1 - len(classes)
+    if "<locals>" in classes or margin < len(classes) or before < bool(prefix) or (margin and not classes):
         return None
     nest = "".join("%sclass %s:\n" % (" " * depth, part) for depth, part in enumerate(classes))
-    return "\n" * (line - 1 - len(classes)) + nest + text + "\n"
+    return prefix + "\n" * before + nest + text + "\n"
+
+
+def prefix_alone(text, path, name, line, function):
+    """With what prefix the function's own text compiles to the code that the import made; None where it does not."""
+    for find in (lambda: "", lambda: imports_of(path)):
+        prefix = find()
+        whole = alone(text, line, function.__qualname__, prefix)
+        try:
+            if whole is not None and same_code(body_code(whole, path, name, line), function.__code__):
+                return prefix
+        except (NotExact, SyntaxError, ValueError):
+            pass
+    return None
+
+
+def imports_of(path):
+    """The imports at a module's top, on one line."""
+    with open(path, encoding="utf-8") as file:
+        pending, found = [ast.parse(file.read())], []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", "") != "__future__":
+            found.append(ast.unparse(node))
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(node)
+    return "; ".join(line for line in found if "*" not in line)
 
 
 def same_code(one, other):

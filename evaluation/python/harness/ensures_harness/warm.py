@@ -65,6 +65,8 @@ def collect_and_serve(channel, config, meter):
         sys.setprofile(None)
         found = subject.functions_at(path, name, line)
         exact = len(found) == 1 and not called
+        if exact:
+            config["prefix"] = subject.prefix_alone(config["implementation"], path, name, line, found[0])
         loaded = sorted(
             name for name, module in list(sys.modules.items()) if "." not in name and _foreign(module, config["root"])
         )
@@ -171,6 +173,7 @@ def start_flat(command, report, config, meter):
         every_call=command.get("every_call", False),
         messages=command.get("messages", True),
         share=command.get("pure", False),
+        probing=command.get("probing", True),
         budget=command.get("budget"),
         meter=meter if command.get("budget") else None,
     )
@@ -212,7 +215,10 @@ def execute_here(command, fd, session, plugin, function, config, meter, made=Non
     try:
         code = None
         if command.get("text") is not None:
-            text = small_text(config, function, command["implementation"]) or command["text"]
+            text = None
+            if config["prefix"] is not None:
+                text = subject.alone(command["implementation"], config["line"], function.__qualname__, config["prefix"])
+            text = text or command["text"]
             code = subject.body_code(text, config["path"], config["name"], config["line"])
         plugin.flat = start_flat(command, report, config, meter)
         plugin.flat.instrument(function, code, made)
@@ -220,20 +226,6 @@ def execute_here(command, fd, session, plugin, function, config, meter, made=Non
         report({"e": "not_exact", "message": str(reason)})
         return
     run_items(session, plugin, report, command)
-
-
-def small_text(config, function, implementation):
-    """The mutant by itself, where the original by itself compiles to what the module's import made."""
-    whole = subject.alone(config["implementation"], config["name"], config["line"], function.__qualname__)
-    if whole is None:
-        return None
-    try:
-        code = subject.body_code(whole, config["path"], config["name"], config["line"])
-    except (subject.NotExact, SyntaxError):
-        return None
-    if not subject.same_code(code, function.__code__):
-        return None
-    return subject.alone(implementation, config["name"], config["line"], function.__qualname__)
 
 
 def execute_fresh(command, fd, config, meter):
@@ -276,7 +268,7 @@ def run_items(session, plugin, report, command):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         except BaseException:  # pytest.exit, KeyboardInterrupt: the end of a session elsewhere, of this test here
             plugin.outcome = "failed"
-        plugin.flat.end_probe(bool(plugin.surfaced), plugin.outcome)
+        plugin.flat.end_probe(bool(plugin.surfaced), plugin.first, plugin.outcome)
         if plugin.outcome == "failed":
             failed.append(item.nodeid)
         plugin.trace.mark(plugin.outcome, plugin.flat.calls, plugin.sections)
@@ -330,6 +322,7 @@ class Plugin:
         self.trace = None
         self.began = 0.0
         self.memory = False
+        self.first = False  # did the first violation reach a report?
 
     def pytest_collection_modifyitems(self, session, config, items):
         wanted, found = set(self.wanted), set()
@@ -364,6 +357,7 @@ class Plugin:
                 seen.add(id(error))
                 if any(error is violation for violation in self.flat.violations):
                     self.surfaced.append(item.nodeid)
+                    self.first = self.first or error is self.flat.violations[0]
                 error = error.__cause__ or error.__context__
 
     def pytest_runtest_logreport(self, report):
