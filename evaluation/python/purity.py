@@ -6,6 +6,7 @@ Names are taken at their word: a module that rebinds `len` defeats the list, and
 """
 
 import ast
+from functools import lru_cache
 
 from ensures.candidate import Clauses
 
@@ -80,6 +81,7 @@ _MODULES = {
 _MODULES_FUNCTIONS = frozenset(["Counter", "deepcopy"])
 
 
+@lru_cache(4096)  # each candidate is asked about once a subject
 def plainly_pure(clauses: Clauses) -> bool:
     """True if every decorator of the set may share an execution."""
     if any(not line.strip().startswith(("import icontract", "from icontract")) for line in clauses.preamble):
@@ -93,6 +95,7 @@ _CONSUMERS = frozenset(
 )
 
 
+@lru_cache(4096)
 def may_consume(clauses: Clauses) -> bool:
     """True if a condition or snapshot could take elements out of an iterator that it is given."""
     for text in clauses.snapshots + clauses.ensures:

@@ -93,7 +93,8 @@ class Flat:
         self.violations = []  # exceptions that were really raised
         self.iterators = False
         self.observer = None
-        self._surfacing = None  # (test, number) of a call from which a violation is known to reach the report
+        self._found = "", 0, b""  # test and number of a call, and what a probe found that raised from there
+        self._calls_before = 0
         self._probing = 0  # nanoseconds of probes, since the present candidate was asked
         self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
@@ -361,8 +362,8 @@ class Flat:
         candidate.surfaced[view] = "unknown"
         if not self.probing or threading.current_thread() is not threading.main_thread():
             return None  # a fork would lose the test's own thread
-        if self._surfacing == (self.test, self.number):
-            candidate.surfaced[view] = True  # raised from here it was reported, whoever raises it
+        if self._found[:2] == (self.test, self.number):
+            self._swallowed(candidate, view, self._found[2])  # whoever raises it from here
             return None
         self.report({"e": "probed", "c": candidate.index})
         answer, into = os.pipe()
@@ -374,6 +375,7 @@ class Flat:
             self.raising, self.report, self.meter = True, lambda event: None, None
             self._evaluating.candidate = candidate
             self.candidates = [candidate]
+            self._calls_before = self.calls
             error = self._error(contract, resolved)
             self.violations.append(error)
             return error
@@ -387,18 +389,23 @@ class Flat:
             self._probing += clock() - began
             self.meter.leave(clock() - began)
             self.meter.enter(candidate.index, clock())
-        if said in (b"S", b"s", b"p", b"f"):
-            candidate.surfaced[view] = said in b"Ss"
-            candidate.failed_after[view] = candidate.failed_after[view] or said == b"f"
-        if said == b"S":
-            self._surfacing = self.test, self.number
+        if said:
+            self._swallowed(candidate, view, said)
+            if said.isupper():
+                self._found = self.test, self.number, said
         return None
 
+    def _swallowed(self, candidate, view, said):
+        candidate.surfaced[view] = said in b"Ss"
+        candidate.failed_after[view] = candidate.failed_after[view] or said in b"Ff"
+
     def end_probe(self, surfaced, first, outcome):
-        """After a test: a probe answers S or s (it surfaced, the first violation or only a later one), p or f (swallowed,
-        and the test passed or failed), and ends."""
+        """After a test a probe answers and ends: S, it surfaced; P or F, it was swallowed and the test passed or failed.
+        In small letters where a later call of the subject had its part in that, so that it is this candidate's alone."""
         if self.probe is not None:
-            os.write(self.probe, b"S" if first else b"s" if surfaced else outcome[:1].encode())
+            letter = b"s" if surfaced else b"f" if outcome == "failed" else b"p"
+            alike = first if surfaced else self.calls == self._calls_before
+            os.write(self.probe, letter.upper() if alike else letter)
             os._exit(0)
 
     def _message(self, contract, resolved, name):
