@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     if any(argument in ("-h", "--help") for argument in arguments):
         print(usage())
         return 0
+    warnings.simplefilter("ignore", SyntaxWarning)  # of candidates' text, which is parsed here: nobody can mend it
     try:
         config = configuration.load(arguments)
         return asyncio.run(_run(config))

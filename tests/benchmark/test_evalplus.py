@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import evalplus
+from benchmark import evalplus, schema
 from benchmark.evalplus import EvalPlusConfig, Exclude, Inputs, MbppConfig, load
 from construction.sample import program_mutants
 from ensures.errors import InputError
@@ -28,6 +28,7 @@ def test_a_program_becomes_a_task(tmp_path: Path) -> None:
     assert [mutant.operator for mutant in smallest.mutants] == [f"program {n}" for n in range(6)]
     assert halve.tests == ("base/0", "base/1")
     assert halve.repository == "HumanEval/901"
+    assert schema.from_record(schema.to_record(halve), "here") == halve
 
 
 @pytest.mark.parametrize(("inputs", "names"), [(Inputs.BASE, ("base/0", "base/1")), (Inputs.PLUS, ("plus/0", "plus/1"))])
