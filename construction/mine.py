@@ -17,7 +17,7 @@ from ensures.keys import content_key
 from ensures.subject import Expect, Kind, Subject
 from ensures.task import Language, Mutant, Package, Task
 from ensures.verdict import Ending
-from evaluation.checker import Session
+from evaluation.checker import Tested
 from evaluation.workspace import Workspace
 
 LEAST_WORDS = 16
@@ -89,14 +89,14 @@ def candidates(workspace: Workspace, package: Package, coverage: Coverage) -> It
             yield task_of(package, file, method, tests, share, seconds), method.kind
 
 
-def valid(session: Session, mutant: RuleMutant) -> bool:
+def valid(session: Tested, mutant: RuleMutant) -> bool:
     """A covering test fails, the limit was not reached, and no exception left the body."""
     subject = Subject(_mutant(mutant).id, Kind.MUTANT, Expect.VIOLATED, mutant.implementation)
     plain = session.plain(subject, max(LEAST_SECONDS, SLOWER * session.baseline.original.seconds))
     return plain.ending is Ending.FAILED and plain.calls > 0 and plain.body_raised == 0
 
 
-def with_mutants(task: Task, session: Session, most: int, progress: Callable[[int], None] = lambda done: None) -> Task:
+def with_mutants(task: Task, session: Tested, most: int, progress: Callable[[int], None] = lambda done: None) -> Task:
     """The task with its valid rule mutants: all of them (most=0), or the first `most` in an order drawn by hash."""
     drawn = sorted(mutants(task.implementation), key=lambda mutant: content_key(task.id, mutant.implementation))
     kept: list[RuleMutant] = []
@@ -118,7 +118,7 @@ def search(
     workspace: Workspace,
     package: Package,
     coverage: Coverage,
-    prepare: Callable[[Task], Session],
+    prepare: Callable[[Task], Tested],
     say: Callable[[str], None],
     most: int = 25,
     most_tests: int = 60,

@@ -20,7 +20,7 @@ from ensures.keys import content_key
 from ensures.task import Language, Mutant, Package, Program, Repository, Task
 from evaluation.baseline import Baseline
 from evaluation.baseline import from_record as baseline_from
-from evaluation.checker import Session
+from evaluation.checker import Tested
 from evaluation.pool import Pool
 from evaluation.station import Work
 from evaluation.workspace import Workspace
@@ -80,7 +80,7 @@ def bare(entry: Entry) -> Task:
     return mine.task_of(entry.package, entry.file, method, entry.tests, entry.line_coverage, 0.0)
 
 
-def add_mutants(session: Session, task: Task, most: int) -> tuple[Task, Baseline]:
+def add_mutants(session: Tested, task: Task, most: int) -> tuple[Task, Baseline]:
     """At a station."""
     made = mine.with_mutants(task, session, most)
     return made, session.survey(made)

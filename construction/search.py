@@ -15,7 +15,7 @@ from construction import cover, environment, mine
 from containers.sandbox import Sandbox
 from ensures.keys import content_key
 from ensures.task import Package
-from evaluation.checker import Checker
+from evaluation.python.session import IcontractChecker
 
 
 def describe(wanted: dict[str, Any]) -> Package:
@@ -47,7 +47,9 @@ def _day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
-def search(wanted: dict[str, Any], sandbox: Sandbox, checker: Checker, say: Callable[[str], None]) -> list[mine.Eligible]:
+def search(
+    wanted: dict[str, Any], sandbox: Sandbox, checker: IcontractChecker, say: Callable[[str], None]
+) -> list[mine.Eligible]:
     """Every eligible method of one package."""
     package = describe(wanted)
     workspace = environment.package_workspace(package, cover.REQUIRES)

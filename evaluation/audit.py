@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from ensures.subject import Subject
 from ensures.task import Task
 from ensures.verdict import Outcome, Reason, Verdict, published_outcome
-from evaluation.checker import Session, Submission
+from evaluation.checker import Submission, Tested
 
 MOST = 0.05  # of a task's executions
 COLD = 0.1  # of the audited verdicts are repeated cold, too
@@ -74,7 +74,7 @@ class Repeated:
         return self.expected == self.found
 
 
-def repeat(session: Session, task: Task, sample: Sequence[tuple[Given, bool]]) -> list[Repeated]:
+def repeat(session: Tested, task: Task, sample: Sequence[tuple[Given, bool]]) -> list[Repeated]:
     """At a station. With each item: is it repeated cold, too?"""
     done = []
     for item, cold in sample:

@@ -42,16 +42,8 @@ class Session(Protocol):
         """As `check`, each view in an execution of its own."""
         ...
 
-    def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
-        """What a fresh process's words amount to under the published rule, all calls counted; and its seconds."""
-        ...
-
     def diagnose(self, submissions: Sequence[Submission]) -> list[Any]:
         """For candidates that hold on the original: a `Diagnosis`, or None where none can be made."""
-        ...
-
-    def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
-        """The subject's tests without candidates, under the checker's limit or a shorter one."""
         ...
 
     def survey(self, task: Task) -> Baseline:
@@ -59,6 +51,18 @@ class Session(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Tested(Session, Protocol):
+    """Of a task that has tests of its own."""
+
+    def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
+        """What a fresh process's words amount to under the published rule, all calls counted; and its seconds."""
+        ...
+
+    def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
+        """The subject's tests without candidates, under the checker's limit or a shorter one."""
+        ...
 
 
 class Checker(Protocol):

@@ -23,7 +23,7 @@ class Surveyor:
 
     def __init__(self, pool: Callable[[], Pool], shards: Shards, version: str) -> None:
         self.pool, self.shards, self.version = pool, shards, version
-        self._known = {row["key"]: row["text"] for row in shards.rows(["text"])}
+        self._known = {row["key"]: from_record(json.loads(row["text"])) for row in shards.rows(["text"])}
         self._asked: dict[str, asyncio.Future[Baseline]] = {}
 
     async def of(self, task: Task) -> Baseline:
@@ -37,8 +37,7 @@ class Surveyor:
         return await asyncio.shield(self._asked[key])
 
     def known(self, task: Task) -> Baseline | None:
-        text = self._known.get(content_key(task.key, self.version))
-        return None if text is None else from_record(json.loads(text))
+        return self._known.get(content_key(task.key, self.version))
 
     async def _find(self, task: Task) -> Baseline:
         cost = (len(task.mutants) + 3) * (0.05 + task.test_seconds)
@@ -49,5 +48,5 @@ class Surveyor:
     def keep(self, task: Task, found: Baseline) -> None:
         key = content_key(task.key, self.version)
         if key not in self._known:
-            self._known[key] = json.dumps(found.record())
-            self.shards.append([{"key": key, "task_id": task.id, "text": self._known[key]}])
+            self._known[key] = found
+            self.shards.append([{"key": key, "task_id": task.id, "text": json.dumps(found.record())}])

@@ -12,22 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from containers.sandbox import Limits, Sandbox
-from ensures.errors import PreparationFailed, WorkerLost
+from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.subject import Kind, Subject, mutants, original
 from ensures.task import Program, Task
 from ensures.values import same
 from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from evaluation import implications
-from evaluation.baseline import Baseline, Plain
+from evaluation.baseline import HASH_SEEDS, Baseline, Plain
 from evaluation.checker import Session, Submission
 from evaluation.diagnosis import Diagnosis
-from evaluation.python.answer import Answer
+from evaluation.python.answer import Answer, ask
 from evaluation.python.harness.ensures_harness import perturb, values
 from evaluation.python.worker import Worker, harness_version
 from evaluation.workspace import Workspace
 
-HASH_SEEDS = (0, 1, 2)  # the first is the one that verdicts are given under
 RULES = "1"  # raised when what this module decides changes
 PERTURBED = "perturbed"  # not a subject of verdicts: results that nobody gave
 NOTHING_NEW = "no wrong output of its own"
@@ -206,17 +205,7 @@ class AssertSession(Session):
 
     def _execute(self, command: dict[str, Any]) -> Answer:
         self.executions += 1
-        for last in (False, True):
-            try:
-                if self.worker is None:
-                    self.start()
-                assert self.worker is not None
-                return Answer(self.worker.request({"do": "execute", **command}, command["seconds"] + 60))
-            except WorkerLost:
-                self.close()
-                if last:
-                    raise
-        raise AssertionError("unreachable")
+        return ask(self, {"do": "execute", **command}, command["seconds"] + 60)
 
     def _knows(self, subject: str) -> None:
         """Has the worker hold the subject's outputs."""
@@ -240,7 +229,7 @@ class AssertSession(Session):
 
     def _ask(self, subject: str, candidate: str, whole: bool) -> Answer:
         """One candidate on one subject's pairs: on all of them, or until an assert fails."""
-        command = {"subject": subject, "candidate": candidate, "whole": whole, "watch": True, "seconds": self.checker.seconds}
+        command = {"subject": subject, "candidate": candidate, "whole": whole, "seconds": self.checker.seconds}
         self._knows(subject)
         answer = self._execute(command)
         if answer.last("unknown") or answer.last("lost"):
@@ -306,12 +295,6 @@ class AssertSession(Session):
     def _say(self, said: dict[str, Any]) -> str:
         text = self.source.inputs[said["input"]]
         return f"{said['message']} (input {self.task.tests[said['input']]}: {text[:200]}{'...' if len(text) > 200 else ''})"
-
-    def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
-        raise NotImplementedError("nothing is shared here, so nothing is audited")
-
-    def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
-        raise NotImplementedError("a program has no tests of its own")
 
 
 def _published(verdict: Verdict, anything: bool) -> str:

@@ -1,11 +1,12 @@
 """What a worker answered of one execution, and the verdicts that it amounts to."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ensures.errors import WorkerLost
 from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from evaluation.baseline import Mark, Plain
+from evaluation.python.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +110,28 @@ class Answer:
             )
             found.append(decide(observed))
         return tuple(found)
+
+
+class Owner(Protocol):
+    """Of a worker, which it can start anew."""
+
+    worker: Worker | None
+
+    def start(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+def ask(owner: Owner, request: dict[str, Any], seconds: float) -> Answer:
+    """One request. A lost worker is started again once; then the fault is passed on (WorkerLost)."""
+    for last in (False, True):
+        try:
+            if owner.worker is None:
+                owner.start()
+            assert owner.worker is not None
+            return Answer(owner.worker.request(request, seconds))
+        except WorkerLost:
+            owner.close()
+            if last:
+                raise
+    raise AssertionError("unreachable")

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from containers.sandbox import Limits, Sandbox
-from ensures.errors import PreparationFailed, WorkerLost
+from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.subject import Kind, Subject, original
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
 from ensures.view import ALL, View
 from evaluation import implications
-from evaluation.baseline import Baseline, Plain
-from evaluation.checker import Limit, Session, Submission
+from evaluation.baseline import HASH_SEEDS, Baseline, Plain
+from evaluation.checker import Limit, Submission, Tested
 from evaluation.diagnosis import Diagnosis
 from evaluation.python import cold, definition, survey
-from evaluation.python.answer import Answer
+from evaluation.python.answer import Answer, ask
 from evaluation.python.purity import may_consume, plainly_pure
 from evaluation.python.worker import Worker, harness_version
 from evaluation.workspace import Workspace, module_text, with_implementation
@@ -60,7 +60,7 @@ class IcontractChecker:
         return IcontractSession(self, task, workspace, baseline)
 
 
-class IcontractSession(Session):
+class IcontractSession(Tested):
     """Owns the worker of one task. A lost worker is started again once for each request; then the fault is passed on."""
 
     def __init__(self, checker: IcontractChecker, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> None:
@@ -78,10 +78,6 @@ class IcontractSession(Session):
         self.baseline = baseline or survey.baseline(self)
 
     @property
-    def excluded(self) -> tuple[str, ...]:
-        return self.baseline.excluded
-
-    @property
     def seconds(self) -> float:
         """The limit of one execution."""
         return self.checker.seconds if self.checker.limit is Limit.PAPER else self.short
@@ -93,7 +89,7 @@ class IcontractSession(Session):
 
     # Life
 
-    def start(self, hash_seed: int = survey.HASH_SEEDS[0]) -> tuple[str, ...]:
+    def start(self, hash_seed: int = HASH_SEEDS[0]) -> tuple[str, ...]:
         """Starts the worker. The tests that it collected, parametrized ones apart."""
         self.close()
         subject = {
@@ -142,20 +138,10 @@ class IcontractSession(Session):
         request = {"do": "execute", "text": text, "implementation": subject.payload, **command}
         request.setdefault("seconds", self.checker.seconds)
         longest = request["seconds"] + len(command.get("candidates", ())) * command.get("budget", 0) / 1e9
-        for last in (False, True):
-            try:
-                if self.worker is None:
-                    self.start()
-                assert self.worker is not None
-                answer = Answer(self.worker.request(request, longest + 60))
-                self.peak_kb = max(self.peak_kb, answer.peak_kb)
-                self.conditions += sum(answer.end.get("spent", ())) / 1e9
-                return answer
-            except WorkerLost:
-                self.close()
-                if last:
-                    raise
-        raise AssertionError("unreachable")
+        answer = ask(self, request, longest + 60)
+        self.peak_kb = max(self.peak_kb, answer.peak_kb)
+        self.conditions += sum(answer.end.get("spent", ())) / 1e9
+        return answer
 
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
         """The subject's tests without candidates; `seconds` is a shorter limit than the checker's."""

@@ -7,12 +7,11 @@ from ensures.errors import PreparationFailed
 from ensures.subject import Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Ending
-from evaluation.baseline import Baseline, Mark, Plain
+from evaluation.baseline import HASH_SEEDS, Baseline, Mark, Plain
 
 if TYPE_CHECKING:
     from evaluation.python.session import IcontractSession
 
-HASH_SEEDS = (0, 1, 2)  # the first is the one that verdicts are given under
 LEAST_COVERAGE = 0.9  # of the method's lines by its covering tests (PostcondBench 3.2.1)
 
 

@@ -20,9 +20,8 @@ class Slow(BaseException):
 
 def serve(channel, config):
     """Level two for a program. Commands: `know` keeps a subject's outputs here; `execute` forks."""
-    from .warm import fork_execution, receive
+    from .warm import fork_execution, receive, reporter
 
-    started = time.process_time()
     try:
         sys.set_int_max_str_digits(0)
     except AttributeError:
@@ -39,7 +38,6 @@ def serve(channel, config):
         facts["parameters"] = parameters(namespace[config["entry"]])
     except BaseException as error:
         facts = {"ready": False, "errors": ["%s: %s" % (type(error).__name__, error)]}
-    facts["cpu"] = time.process_time() - started
     wire.send(channel.fileno(), facts)
     known = {}
     while True:
@@ -55,9 +53,7 @@ def serve(channel, config):
             continue
 
         def work(command=command, fd=fds[0]):
-            def report(event):
-                wire.send(fd, event)
-
+            report = reporter(fd)
             if command.get("program") is not None:
                 run(command, report, inputs, before, config["entry"])
             elif command["subject"] not in known:
@@ -163,26 +159,22 @@ def judge(command, report, outputs, namespace, names):
         report({"e": "broken", "reason": kind, "message": "%s: %s" % (type(error).__name__, str(error)[:500])})
         return
     failed = raised = 0
-    first_failed = first_raised = None
     watched = Watched()
-    if command.get("watch"):
-        watch.Watch(watched, report, "").install()
+    watch.Watch(watched, report, "").install()
     for index, value, arguments in outputs:
         try:
             watched.candidate = watched
             check(*arguments, return_value=value)
         except AssertionError as error:
+            watched.candidate = None
             failed += 1
-            watched.candidate = None
-            if first_failed is None:
-                first_failed = said(index, error)
-                report({"e": "violated", **first_failed})  # at once: a later pair may never end
+            if failed == 1:
+                report({"e": "violated", **said(index, error)})  # at once: a later pair may never end
         except BaseException as error:
-            raised += 1
             watched.candidate = None
-            if first_raised is None:
-                first_raised = said(index, error)
-                report({"e": "raised", **first_raised})
+            raised += 1
+            if raised == 1:
+                report({"e": "raised", **said(index, error)})
         watched.candidate = None
         if failed and not command.get("whole"):
             break
