@@ -11,6 +11,7 @@ import jinja2
 import yaml
 
 from analysis.candidates import Summary, emptiness
+from analysis.generation import Drawn, lines
 from analysis.tables import VIEWS, audit_lines, figure, with_interval
 from ensures.subject import mutants
 from ensures.task import Task
@@ -43,6 +44,8 @@ def render(
     summaries: Sequence[Summary],
     config: dict[str, Any],
     audited: Sequence[Agreement] = (),
+    drawn: Sequence[Drawn] = (),
+    currency: str = "",
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -75,6 +78,8 @@ def render(
         worst=worst,
         audit=audit_lines(audited),
         empty=emptiness(summaries),
+        drawn=[item for item in drawn if item.completion_tokens or item.too_long],
+        drawing=lines(drawn, currency),
         config=yaml.safe_dump(config, sort_keys=False),
     )
 

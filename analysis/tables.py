@@ -19,8 +19,8 @@ DASH = "–"
 VIEWS = {"all": "", "unseen": "unseen calls", "seen": "seen calls"}
 
 
-def metrics_json(rows: Sequence[dict[str, Any]]) -> str:
-    return json.dumps({"rows": list(rows)}, indent=1) + "\n"
+def metrics_json(rows: Sequence[dict[str, Any]], generation: Sequence[dict[str, Any]] = ()) -> str:
+    return json.dumps({"rows": list(rows), "generation": list(generation)}, indent=1) + "\n"
 
 
 def figure(value: float | None) -> str:

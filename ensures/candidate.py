@@ -6,6 +6,9 @@ from ensures.task import Setting
 from ensures.verdict import Reason
 from ensures.view import ALL, View
 
+LENGTH = "length"  # the finish reason of a completion that was cut off
+CONTEXT = "context"  # of one that was never drawn: its method alone exceeds the model's context
+
 
 @dataclass(frozen=True, slots=True)
 class Clauses:

@@ -20,6 +20,25 @@ class WorkerLost(EnsuresError, RuntimeError):
     """The environment's fault: a sandboxed worker died, hung or answered nonsense. Retried; never a verdict."""
 
 
+class EngineFailed(EnsuresError, RuntimeError):
+    """The environment's fault: a model's replica or endpoint died, hung or answered nonsense. Retried; never a candidate."""
+
+
+class PromptTooLong(EnsuresError, ValueError):
+    """Nobody's fault: a prompt and its answer exceed the model's context by `excess` tokens. A shorter one is built."""
+
+    def __init__(self, excess: int) -> None:
+        super().__init__(f"the prompt exceeds the context by {excess} tokens")
+        self.excess = excess
+
+    def __reduce__(self) -> tuple[type["PromptTooLong"], tuple[int]]:
+        return type(self), (self.excess,)
+
+
+class Stopped(EnsuresError):
+    """The user's wish: the run was asked to end, so nothing new is begun."""
+
+
 class PreparationFailed(EnsuresError, RuntimeError):
     """The environment's fault, for one task: its workspace can't be built or its tests don't run. The task is unresolved."""
 

@@ -131,7 +131,10 @@ class Judge:
         passed = [candidate for candidate in candidates if self._passed(candidate, bench)]
         subjects = bench.baseline.counted(bench.task)
         batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
-        await asyncio.gather(*(self._verdicts(bench, passed, batch) for batch in batches))
+        done = await asyncio.gather(*(self._verdicts(bench, passed, batch) for batch in batches), return_exceptions=True)
+        for error in done:  # when all have ended: what the others gave is kept
+            if isinstance(error, BaseException):
+                raise error
 
     async def _audit(self, bench: "_Bench") -> bool:
         """Repeats a share of what was just given. True if everything was said again."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ensures.errors import EnsuresError, WorkerLost
+from ensures.errors import EnsuresError, Stopped, WorkerLost
 from evaluation.station import Station, Work
 
 RETRIES = 2
@@ -49,14 +49,25 @@ class Pool:
         self._pending: dict[str, list[_Unit]] = defaultdict(list)
         self._open: dict[int, str] = {}
         self._wake = asyncio.Condition()
+        self._stopped = False
         self._runners = [asyncio.ensure_future(self._serve(index)) for index in range(len(self.slots))]
 
     async def submit(self, work: Work) -> Any:
+        if self._stopped:
+            raise Stopped("the run was asked to end")
         unit = _Unit(work)
         async with self._wake:
             self._pending[work.task.id].append(unit)
             self._wake.notify_all()
         return await unit.done
+
+    def stop(self) -> None:
+        """What runs comes to its end; what waits, and what is still to come, raises Stopped."""
+        self._stopped = True
+        for units in self._pending.values():
+            for unit in units:
+                self._finish(unit, error=Stopped("the run was asked to end"))
+            units.clear()
 
     async def close(self) -> None:
         for runner in self._runners:

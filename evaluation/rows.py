@@ -24,16 +24,31 @@ COMPLETIONS = pa.schema(
         ("setting", pa.string()),
         ("sample", pa.int32()),
         ("seed", pa.int64()),
-        ("prompt_hash", pa.string()),
+        ("prompt_hash", pa.string()),  # of the prompt that was sent
+        ("rendered_hash", pa.string()),  # of what the chat template made of it
+        ("left_out", pa.int32()),  # parts of the file that were left out so that the prompt fits
         ("text", pa.string()),
+        ("thinking", pa.string()),
         ("finish_reason", pa.string()),
         ("prompt_tokens", pa.int32()),
+        ("cached_tokens", pa.int32()),
         ("completion_tokens", pa.int32()),
+        ("cost", pa.float64()),
         ("halved", pa.bool_()),
         ("seconds", pa.float64()),
+        ("origin", pa.string()),  # what made it: versions, revision, hashes, device, as JSON
     ]
 )
-PROMPTS = pa.schema([("key", pa.string()), ("task_id", pa.string()), ("setting", pa.string()), ("text", pa.string())])
+PROMPTS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("task_id", pa.string()),
+        ("setting", pa.string()),
+        ("hash", pa.string()),
+        ("text", pa.string()),
+        ("left_out", pa.list_(pa.string())),
+    ]
+)
 VERDICTS = pa.schema(
     [
         ("key", pa.string()),
@@ -132,6 +147,16 @@ class Shards:
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
         """One table a shard; unreadable shards are set aside."""
+        return (table for _, table in self._read(columns))
+
+    def columns(self, name: str) -> Iterator[tuple[Path, list[Any]]]:
+        """One column of every shard, with the shard's path."""
+        return ((path, table[name].to_pylist()) for path, table in self._read([name]))
+
+    def column(self, name: str) -> Iterator[Any]:
+        return (value for _, values in self.columns(name) for value in values)
+
+    def _read(self, columns: list[str] | None) -> Iterator[tuple[Path, pa.Table]]:
         self.flush()
         for path in sorted(self.folder.glob("*.parquet")):
             try:
@@ -141,7 +166,7 @@ class Shards:
                 path.rename(aside)
                 self.broken.append(aside)
                 continue
-            yield table
+            yield path, table
 
     def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
         """Every row once, in the order of writing."""

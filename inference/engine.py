@@ -10,32 +10,48 @@ from ensures.task import Setting, Task
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What an engine that reads prompts is sent: one user message, no system message (as published)."""
+    """What an engine that reads prompts is sent: one user message, no system message (as published).
+
+    `left_out` names what of the file is missing so that the prompt fits into the model's context.
+    """
 
     text: str
     hash: str
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`seed` derives from the request's key without the sample; sample i uses seed + i, so that k can grow."""
+    """`seed` derives from the request's key without the sample; sample i uses seed + i, so that k can grow.
+
+    `prompts`, for engines that read them: the whole prompt first, then ever shorter ones (`inference.prompts`).
+    """
 
     task: Task
     setting: Setting
     samples: Sequence[int]
     seed: int
-    prompt: Prompt | None = None
+    prompts: Sequence[Prompt] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """`halved`: made from one half of the calls (salt: the sample's seed), so that the other half scores it."""
+    """`prompt` is the one that was sent, `rendered` the hash of what the chat template made of it.
+
+    `halved`: made from one half of the calls (salt: the sample's seed), so that the other half scores it.
+    `cost` is the sample's share of its request's, in the price table's currency.
+    """
 
     sample: int
     text: str
     finish_reason: str = "stop"
+    prompt: Prompt | None = None
+    rendered: str = ""
+    thinking: str = ""
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
     seconds: float = 0.0
     halved: bool = False
 
@@ -43,21 +59,34 @@ class Completion:
 class Engine(Protocol):
     """`identity` holds all that its completions depend on beside the request: it is part of their keys.
 
-    `hostile` is True where a model wrote the text. `setting` is set for engines that read no prompt.
+    `origin` says what made them (versions, hashes, device) and is stored with them. `capacity` is how many samples it works
+    on at once. `hostile` is True where a model wrote the text. `setting` is set for engines that read no prompt.
     """
 
     name: str
     identity: Any
     hostile: bool
     setting: Setting | None
+    origin: dict[str, str]
+
+    @property
+    def capacity(self) -> int: ...
 
     def covers(self, task: Task, setting: Setting) -> bool:
         """False where the engine has nothing for this task: no reference, no recorded completion."""
         ...
 
-    async def complete(self, request: Request) -> list[Completion]: ...
+    async def complete(self, request: Request) -> list[Completion]:
+        """Raises EngineFailed, InputError, and Stopped after `stop`."""
+        ...
 
-    async def close(self) -> None: ...
+    def stop(self) -> None:
+        """What is in flight comes to its end; nothing new is begun."""
+        ...
+
+    async def close(self) -> None:
+        """Gives back what it holds. A later request would start it anew."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

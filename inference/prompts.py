@@ -1,111 +1,144 @@
-"""Prompts for the three settings (PostcondBench D.2, Figure 7). What a setting hides is removed on syntax trees.
+"""Prompts for the three settings (PostcondBench D.2, Figure 7).
 
 c2p: comments, docstrings and lone strings are removed from method and file. n2p: the method's signature and comment, the
 file without any body. f2p: everything as it stands.
+
+A prompt that is too long for the model is never cut: it is one of a ladder, each rung with less of the file around the
+method than the one before, from the outside in. Functions far from the method lose their bodies first, then they go; last
+the method stands alone. What is left out is named.
 """
 
 import hashlib
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
+from typing import overload
 
 import jinja2
-import libcst as cst
 
-from ensures.task import Setting, Task
+from ensures.errors import InputError
+from ensures.task import Language, Program, Setting, Task
 from inference.engine import Prompt
+from inference.source import Function, java, python
 
 TEMPLATES = Path(__file__).parent / "templates"
-_LANGUAGES = {"python": ("Python", "icontract"), "java": ("Java", "JML")}
+LADDER = "1"  # raised when the rungs change: part of every completion's key
+ALONE = "the whole file around the method"
+_SOURCES: dict[Language, ModuleType] = {Language.PYTHON: python, Language.JAVA: java}
+_NAMES = {Language.PYTHON: ("Python", "icontract"), Language.JAVA: ("Java", "JML")}
 
 
-def build(task: Task, setting: Setting, module: str, template: str = "paper", dialect: str = "icontract") -> Prompt:
-    """The prompt for one task. `module` is the text of the file that holds the method; `template` stands in the folder of
-    the dialect."""
-    method = textwrap.dedent(task.implementation)
+@dataclass
+class PromptConfig:
+    """`path`: a folder with templates of the user's own, looked into before ours (DIALECT/TEMPLATE.jinja)."""
+
+    template: str = "paper"
+    guidance: bool = False  # a block on the specification language's grammar (PostcondBench, 5.2)
+    path: str = ""
+
+
+def check(config: PromptConfig) -> None:
+    """Raises InputError where the template can't be had."""
+    if config.path and not Path(config.path).is_dir():
+        raise InputError(f"prompt.path={config.path} is not a folder")
+    folders = [Path(config.path)] * bool(config.path) + [TEMPLATES]
+    known = sorted({path.stem for folder in folders for path in folder.glob("*/*.jinja")} - {"guidance"})
+    if config.template not in known:
+        raise InputError(f"prompt.template={config.template} is not known; choose one of {', '.join(known)}")
+
+
+class Ladder(Sequence[Prompt]):
+    """The prompts for one task in one setting, the whole one first. `module` is the text of the method's file."""
+
+    def __init__(self, task: Task, setting: Setting, module: str, config: PromptConfig, dialect: str) -> None:
+        self.task, self.setting, self.module = task, setting, module
+        self.config, self.dialect = config, dialect
+        self._source = _SOURCES[task.language]
+        self._others: list[tuple[int, Function]] | None = None
+        self._rungs: dict[int, Prompt] = {}
+
+    def __len__(self) -> int:
+        if isinstance(self.task.source, Program):
+            return 1  # the program is the method
+        return 2 * len(self._far_first()) + 2
+
+    @overload
+    def __getitem__(self, index: int) -> Prompt: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Prompt]: ...
+
+    def __getitem__(self, index: int | slice) -> Prompt | list[Prompt]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if index and not -len(self) <= index < len(self):
+            raise IndexError(index)
+        at = index if index >= 0 else index + len(self)
+        if at not in self._rungs:
+            self._rungs[at] = self._build(at)
+        return self._rungs[at]
+
+    def _far_first(self) -> list[tuple[int, Function]]:
+        """The file's other functions with their indices, the farthest from the method first."""
+        if self._others is None:
+            task = self.task
+
+            def distance(function: Function) -> int:
+                return max(function.first - task.end_line, task.start_line - function.last)
+
+            found = enumerate(self._source.functions(self.module))
+            others = [(index, function) for index, function in found if distance(function) > 0]
+            self._others = sorted(others, key=lambda item: (-distance(item[1]), item[0]))
+        return self._others
+
+    def _build(self, rung: int) -> Prompt:
+        task, module, left_out = self.task, self.module, tuple[str, ...]()
+        if rung:
+            others = self._far_first()
+            if rung == len(self) - 1:
+                module, left_out = "", (ALONE,)
+            else:
+                gone = others[: max(0, rung - len(others))]
+                bodiless = others[len(gone) : rung]
+                module = self._source.reduced(module, {index for index, _ in bodiless}, {index for index, _ in gone})
+                left_out = (*(f.name for _, f in gone), *(f"body of {f.name}" for _, f in bodiless))
+        text = self._rendered(_shown(task.language, self.setting, module), self._target())
+        return Prompt(text, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], left_out)
+
+    def _target(self) -> str:
+        task = self.task
+        if self.setting is Setting.C2P:
+            return str(self._source.method_without_comments(task.implementation))
+        if self.setting is Setting.N2P:
+            return str(self._source.signature_and_comment(task.implementation, task.comment))
+        return textwrap.dedent(task.implementation)
+
+    def _rendered(self, context: str, target: str) -> str:
+        language, specification = _NAMES[self.task.language]
+        template = _environment(self.config.path).get_template(f"{self.dialect}/{self.config.template}.jinja")
+        return template.render(
+            language=self.task.language.value,
+            language_name=language,
+            specification=specification,
+            name=self.task.qualname,
+            code_context=context.strip("\n"),
+            target_method=target.strip("\n"),
+            guidance=self.config.guidance,
+        )
+
+
+@lru_cache(maxsize=64)  # the tasks of one file come one after the other
+def _shown(language: Language, setting: Setting, module: str) -> str:
+    source = _SOURCES[language]
     if setting is Setting.C2P:
-        context, target = without_comments(module), without_comments(method)
-    elif setting is Setting.N2P:
-        context, target = without_bodies(module), _signature_and_comment(task, method)
-    else:
-        context, target = module, method
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
-    )
-    language, specification = _LANGUAGES[task.language.value]
-    text = environment.get_template(f"{dialect}/{template}.jinja").render(
-        language=task.language.value,
-        language_name=language,
-        specification=specification,
-        name=task.qualname,
-        code_context=context.strip("\n"),
-        target_method=target.strip("\n"),
-    )
-    return Prompt(text, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+        return str(source.without_comments(module))
+    return str(source.without_bodies(module)) if setting is Setting.N2P else module
 
 
-def without_comments(source: str) -> str:
-    """The source without comments, docstrings and lone string statements."""
-    module = cst.parse_module(source)
-    return module.visit(_NoComments()).code
-
-
-def without_bodies(source: str) -> str:
-    """The source with signatures and comments, every function's body left out."""
-    module = cst.parse_module(source)
-    return module.visit(_NoBodies()).code
-
-
-def _signature_and_comment(task: Task, method: str) -> str:
-    stripped = without_bodies(method)
-    if task.comment and not _docstring_in(stripped):
-        above = "\n".join("# " + line for line in task.comment.splitlines())
-        return f"{above}\n{stripped}"
-    return stripped
-
-
-def _docstring_in(source: str) -> bool:
-    return '"""' in source or "'''" in source
-
-
-def _is_lone_string(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
-    if isinstance(statement, cst.SimpleStatementLine):
-        return all(_is_lone_string(small) for small in statement.body)
-    return isinstance(statement, cst.Expr) and isinstance(
-        statement.value, (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString)
-    )
-
-
-class _NoComments(cst.CSTTransformer):
-    def leave_TrailingWhitespace(
-        self, original_node: cst.TrailingWhitespace, updated_node: cst.TrailingWhitespace
-    ) -> cst.TrailingWhitespace:
-        return updated_node.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
-
-    def leave_EmptyLine(
-        self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine
-    ) -> cst.EmptyLine | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if original_node.comment is not None else updated_node
-
-    def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if _is_lone_string(original_node) else updated_node
-
-    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
-        if updated_node.body:
-            return updated_node
-        return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Pass()])])
-
-    def leave_SimpleStatementSuite(
-        self, original_node: cst.SimpleStatementSuite, updated_node: cst.SimpleStatementSuite
-    ) -> cst.SimpleStatementSuite:
-        return updated_node if updated_node.body else updated_node.with_changes(body=[cst.Pass()])
-
-
-class _NoBodies(cst.CSTTransformer):
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        nothing = cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])
-        body = updated_node.body
-        if isinstance(body, cst.IndentedBlock):
-            kept = [body.body[0]] if body.body and _is_lone_string(body.body[0]) else []
-            block = cst.IndentedBlock(body=[*kept, nothing], indent=body.indent)
-            return updated_node.with_changes(body=block)
-        return updated_node.with_changes(body=cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())]))
+@lru_cache(maxsize=4)
+def _environment(path: str) -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader([path, TEMPLATES] if path else [TEMPLATES])
+    return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)

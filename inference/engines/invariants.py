@@ -31,6 +31,8 @@ class InvariantsConfig:
 class Invariants:
     hostile = False
     setting: Setting | None = Setting.EXECUTIONS
+    capacity = 64
+    origin: dict[str, str] = {}
 
     def __init__(self, config: InvariantsConfig, observer: Observer) -> None:
         self.config, self.observer, self.name = config, observer, config.name
@@ -65,6 +67,8 @@ class Invariants:
             text = clauses(kept).text if kept else ""
             completions.append(Completion(sample, text, completion_tokens=len(kept), halved=True))
         return completions
+
+    def stop(self) -> None: ...
 
     async def close(self) -> None: ...
 

@@ -16,6 +16,8 @@ class ReferenceConfig:
 class Reference:
     hostile = False
     setting: Setting | None = Setting.REFERENCE
+    capacity = 64
+    origin: dict[str, str] = {}
     identity: Any = "reference"
 
     def __init__(self, config: ReferenceConfig) -> None:
@@ -27,5 +29,7 @@ class Reference:
     async def complete(self, request: Request) -> list[Completion]:
         assert request.task.reference is not None
         return [Completion(sample, request.task.reference) for sample in request.samples]
+
+    def stop(self) -> None: ...
 
     async def close(self) -> None: ...

@@ -29,6 +29,8 @@ class ReplayConfig:
 class Replay:
     hostile = True
     setting: Setting | None = None
+    capacity = 64
+    origin: dict[str, str] = {}
 
     def __init__(self, config: ReplayConfig) -> None:
         if not config.path:
@@ -59,6 +61,8 @@ class Replay:
     async def complete(self, request: Request) -> list[Completion]:
         recorded = self._texts.get((request.task.id, request.setting.value), {})
         return [Completion(sample, recorded[sample]) for sample in request.samples if sample in recorded]
+
+    def stop(self) -> None: ...
 
     async def close(self) -> None: ...
 

@@ -16,6 +16,6 @@ class SinglePass:
     name = "single_pass"
 
     async def infer(self, work: Assignment, tools: Tools) -> list[Candidate]:
-        request = Request(work.task, work.setting, work.samples, work.seed, work.prompt)
+        request = Request(work.task, work.setting, work.samples, work.seed, work.prompts)
         completions = await tools.engine.complete(request)
         return [await tools.record(work, completion) for completion in completions]

@@ -1,0 +1,61 @@
+"""What drawing came to, by setting: how many completions were cut off, how many prompts had to be shortened, what it cost."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ensures.candidate import CONTEXT, LENGTH
+
+
+@dataclass(slots=True)
+class Drawn:
+    """Sums over the completions of one setting. Only engines that read prompts have tokens."""
+
+    setting: str
+    completions: int = 0
+    cut_off: int = 0  # ended by the limit of output tokens
+    shortened: int = 0  # their prompt holds less than the whole file
+    too_long: int = 0  # not drawn: the method alone exceeds the model's context
+    prompt_tokens: int = 0
+    cached_tokens: int = 0  # of the prompts', not computed again
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+    @property
+    def share_cut_off(self) -> float:
+        return self.cut_off / self.completions if self.completions else 0.0
+
+
+def drawn(rows: Iterable[Mapping[str, Any]]) -> list[Drawn]:
+    """By setting, in the order of their names, from rows of the completions' table."""
+    found: dict[str, Drawn] = {}
+    for row in rows:
+        sums = found.setdefault(row["setting"], Drawn(row["setting"]))
+        sums.completions += 1
+        sums.cut_off += row["finish_reason"] == LENGTH
+        sums.too_long += row["finish_reason"] == CONTEXT
+        sums.shortened += bool(row["left_out"]) and row["finish_reason"] != CONTEXT
+        sums.prompt_tokens += row["prompt_tokens"] or 0
+        sums.cached_tokens += row["cached_tokens"] or 0
+        sums.completion_tokens += row["completion_tokens"] or 0
+        sums.cost += row["cost"] or 0.0
+    return [found[setting] for setting in sorted(found)]
+
+
+def lines(found: Iterable[Drawn], currency: str = "USD") -> list[str]:
+    """What a person should know beside the result; nothing where all completions are whole."""
+    sums = list(found)
+    total = sum(item.completions for item in sums)
+    said = []
+    if cut := sum(item.cut_off for item in sums):
+        said.append(f"{cut} of {total} completions ({cut / total:.0%}) were cut off by the limit of output tokens")
+    if short := sum(item.shortened for item in sums):
+        said.append(f"{short} completions answer a prompt that was shortened to fit into the model's context")
+    if long := sum(item.too_long for item in sums):
+        said.append(
+            f"{long} completions were not drawn: the method alone exceeds the model's context (counted as unsupported)"
+        )
+    if cost := sum(item.cost for item in sums):
+        tokens = f"{sum(i.prompt_tokens for i in sums):,} tokens read, {sum(i.completion_tokens for i in sums):,} written"
+        said.append(f"cost: {cost:.2f} {currency} ({tokens})")
+    return said

@@ -1,0 +1,190 @@
+"""One replica of a model in vLLM's asynchronous engine. Lives in a process of its own, on a GPU or, with small models, a CPU.
+
+vLLM is imported here and nowhere else.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ensures.errors import EngineFailed, InputError, PromptTooLong
+from inference.fleet import Ask, Drawn, Reply
+from inference.sampling import Sampling
+
+ENVIRONMENT = {
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas on one machine would be bound to the same cores
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a replica is started with: vLLM's own names, but for `cpu_cache_gb` (its KV cache where there is no GPU)."""
+
+    model: str
+    name: str  # of the model, in messages
+    dtype: str = "auto"
+    max_model_len: int = 0
+    tensor_parallel_size: int = 1
+    max_num_seqs: int = 256
+    gpu_memory_utilization: float = 0.9
+    load_format: str = "auto"
+    enforce_eager: bool = False
+    block_size: int = 0
+    text_only: bool = False
+    executor: str = ""  # ray: workers on the GPUs of the placement group that the replica lives in
+    thinking: bool = False
+    cpu_cache_gb: int = 1
+    template: dict[str, Any] = field(default_factory=dict)  # further arguments of the chat template
+
+
+class VllmReplica:
+    def __init__(self, serving: Serving) -> None:
+        self.serving = serving
+        self._engine: Any = None
+        self._numbers = itertools.count()
+        # vLLM's engine is a child, which writes the cause of its end here and nowhere else
+        self._log = tempfile.NamedTemporaryFile(prefix="ensures-vllm-", suffix=".log")
+
+    async def start(self) -> dict[str, str]:
+        os.environ.update({**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": str(self.serving.cpu_cache_gb)})
+        if self.serving.enforce_eager:
+            os.environ["TORCH_COMPILE_DISABLE"] = "1"
+        await self.close()
+        try:
+            import vllm
+            from vllm import AsyncEngineArgs
+            from vllm.platforms import current_platform
+            from vllm.v1.engine.async_llm import AsyncLLM
+        except ImportError as error:
+            raise InputError(
+                f"model={self.serving.name} is served by vLLM, which is not installed ({error}); "
+                "slurm/run.sh installs it (extras: gpu, cpu)"
+            ) from error
+        with _written_to(self._log.name):
+            try:
+                arguments = AsyncEngineArgs(**self._arguments(current_platform.is_cpu()))
+                self._engine = await asyncio.to_thread(AsyncLLM.from_engine_args, arguments)
+            except Exception as error:
+                raise explained(self.serving, f"{self._said()}\n{error}") from error
+        return {"vllm": vllm.__version__, "device": str(current_platform.device_name or current_platform.device_type)}
+
+    def _arguments(self, on_cpu: bool) -> dict[str, Any]:
+        serving = self.serving
+        names = ("model", "dtype", "tensor_parallel_size", "max_num_seqs", "gpu_memory_utilization", "load_format")
+        found = {name: getattr(serving, name) for name in (*names, "enforce_eager")}
+        found |= {"enable_prefix_caching": True, "disable_log_stats": True, "seed": 0}
+        found |= {"max_model_len": serving.max_model_len} if serving.max_model_len else {}
+        found |= {"block_size": serving.block_size} if serving.block_size else {}
+        found |= {"distributed_executor_backend": serving.executor} if serving.executor else {}
+        if on_cpu:  # vLLM 0.32 dies there of a seeded request whose prompt is computed in parts: torch can't rewind its generator
+            found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(serving.max_model_len, 8192)}
+        return found | ({"limit_mm_per_prompt": {"image": 0}} if serving.text_only else {})
+
+    def _tokens(self, text: str) -> tuple[str, list[int]]:
+        """The prompt after the chat template, and its tokens."""
+        tokenizer = self._engine.get_tokenizer()
+        messages = [{"role": "user", "content": text}]
+        given = {"enable_thinking": self.serving.thinking, **self.serving.template}
+        try:
+            rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
+        except ValueError as error:
+            raise InputError(
+                f"model={self.serving.name} has no chat template: choose an instruction-tuned checkpoint"
+            ) from error
+        return rendered, tokenizer.encode(rendered, add_special_tokens=False)
+
+    async def excess(self, text: str, sampling: Sampling) -> int:
+        return len(self._tokens(text)[1]) + sampling.max_tokens - int(self._engine.model_config.max_model_len)
+
+    async def generate(self, ask: Ask) -> Reply:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        rendered, tokens = self._tokens(ask.text)
+        excess = len(tokens) + ask.sampling.max_tokens - int(self._engine.model_config.max_model_len)
+        if excess > 0:
+            raise PromptTooLong(excess)
+        wanted = SamplingParams(n=ask.n, seed=ask.seed, output_kind=RequestOutputKind.FINAL_ONLY, **asdict(ask.sampling))
+        last = None
+        try:
+            async for part in self._engine.generate({"prompt_token_ids": tokens}, wanted, str(next(self._numbers))):
+                last = part
+        except EngineDeadError as error:
+            why = last_error(self._said()) or str(error)
+            raise EngineFailed(f"vLLM's engine of {self.serving.name} died: {why}") from error
+        if last is None or len(last.outputs) != ask.n:
+            raise EngineFailed(f"vLLM gave {len(last.outputs) if last else 0} samples of {self.serving.name}, not {ask.n}")
+        drawn = tuple(
+            Drawn(output.text, len(output.token_ids), output.finish_reason or "stop")
+            for output in sorted(last.outputs, key=lambda output: output.index)
+        )
+        return Reply(drawn, len(tokens), last.num_cached_tokens or 0, hashlib.sha256(rendered.encode()).hexdigest()[:32])
+
+    def _said(self) -> str:
+        return Path(self._log.name).read_text(encoding="utf-8", errors="replace")[-200_000:]
+
+    async def close(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await asyncio.to_thread(engine.shutdown)
+
+
+_MEMORY = re.compile(
+    r"out of memory|No available memory for the cache|Free memory on device|KV cache is needed|not enough memory|"
+    r"larger than the available KV cache|can't allocate memory|Cannot allocate memory",
+    re.IGNORECASE,
+)
+_ARCHITECTURE = re.compile(r"Model architectures? (\[[^\]]*\]) (?:are not supported|failed to be inspected)")
+_CONTEXT = re.compile(r"max_model_len \((\d+)\) is greater than the derived max_model_len \([^=]*=([\d.]+)")
+
+
+def explained(serving: Serving, said: str) -> Exception:
+    """What kept vLLM from starting: an error that names the setting to change where there is one."""
+    name = serving.name
+    if found := _ARCHITECTURE.search(said):
+        return InputError(f"model={name}: this vLLM does not support the architecture {found[1]}; choose another model=")
+    if found := _CONTEXT.search(said):
+        limit = int(float(found[2]))
+        return InputError(f"model.context={found[1]}: {name} has {limit} positions; set model.context={limit} or less")
+    if _MEMORY.search(said):
+        share = f"model.memory_fraction={serving.gpu_memory_utilization}"
+        return InputError(
+            f"model={name} does not fit into memory: lower model.context (now {serving.max_model_len or 'the whole'}) or "
+            f"model.concurrent (now {serving.max_num_seqs}), or raise model.tensor_parallel "
+            f"(now {serving.tensor_parallel_size}) or {share}"
+        )
+    return EngineFailed(f"vLLM could not start {name}: {last_error(said) or said.strip()[-200:]}")
+
+
+def last_error(said: str) -> str:
+    """The last line of a log that names an error, without what the logger put in front."""
+    lines = [line.strip() for line in said.splitlines() if re.search(r"\b\w*(Error|Exception)\b.*:", line)]
+    telling = [line for line in lines if "root cause" not in line and "EngineDeadError" not in line] or lines
+    return re.sub(r"^\(?\w+ pid=\d+\)?\s*(\w+ [\d-]+ [\d:.]+ \[[^\]]*\]\s*)?", "", telling[-1]) if telling else ""
+
+
+@contextlib.contextmanager
+def _written_to(path: str) -> Iterator[None]:
+    """What this process, and those that it starts meanwhile, write to stdout and stderr goes into a file."""
+    kept = [os.dup(1), os.dup(2)]
+    with open(path, "wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, old in zip((1, 2), kept, strict=True):
+            os.dup2(old, number)
+            os.close(old)

@@ -1,0 +1,97 @@
+"""What the commands have in common: configuration, signals, exit codes.
+
+0 done; 1 our fault; 2 input; 3 finished with unresolved work; 75 run again; 130 interrupted.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from ensures.errors import InputError, Stopped
+from jobs import config as configuration
+from jobs.conclusion import Conclusion
+from jobs.pipeline import Pipeline
+from jobs.progress import Display
+from jobs.run_folder import RunFolder
+
+USAGE = """{about}
+
+usage: {command} [key=value ...]
+
+groups:
+{groups}
+keys:
+{keys}
+Same command again: only what is missing is done. conf/ holds every choice's values."""
+
+Work = Callable[[Pipeline], Awaitable[None]]
+End = Callable[[Conclusion, float], None]
+
+
+def command(arguments: Sequence[str], about: str, name: str, work: Work, end: End) -> int:
+    """Runs one job's `work` on the configured pipeline, then `end`. Gives the exit code."""
+    if any(argument in ("-h", "--help") for argument in arguments):
+        print(usage(about, name))
+        return 0
+    warnings.simplefilter("ignore", SyntaxWarning)  # of candidates' text, which is parsed here: nobody can mend it
+    try:
+        config = configuration.load(arguments)
+        return asyncio.run(_run(config, work, end))
+    except InputError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 130
+
+
+def usage(about: str, name: str) -> str:
+    groups = [f"  {group}={'|'.join(configuration.choices(group))}\n" for group in configuration.GROUPS]
+    keys = [f"  {key}\n" for key in configuration.known_keys() if key not in configuration.GROUPS]
+    return USAGE.format(about=about, command=name, groups="".join(groups), keys="".join(keys))
+
+
+async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
+    started = time.monotonic()
+    config.name = config.name or f"{config.dataset.kind}-{configuration.label(config.model)}"
+    folder = RunFolder(Path(config.out) / config.name, configuration.plain(config))
+    asked: list[int] = []
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    try:
+        with Display() as display:
+            pipeline: Pipeline | None = None
+
+            def stop(number: int) -> None:
+                """The first time, what is in flight is finished; the second time it is not; what was written stays."""
+                asked.append(number)
+                if len(asked) > 1:
+                    os._exit(130)
+                if pipeline is None or not pipeline.begun:
+                    task.cancel()
+                else:
+                    display.say("finishing what is in flight (once more to end at once)")
+                    pipeline.stop()
+
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop, number)
+            pipeline = Pipeline(config, folder, display)
+            try:
+                await work(pipeline)
+            finally:
+                await pipeline.close()
+        end(Conclusion(pipeline, config), time.monotonic() - started)
+        return 3 if pipeline.unresolved else 0
+    except (Stopped, asyncio.CancelledError):
+        if not asked:
+            raise
+        again = "the same command goes on from here"
+        print(f"interrupted; what was finished is in {folder.path}, {again}", file=sys.stderr)
+        return 75 if asked[0] == signal.SIGTERM else 130
+    finally:
+        folder.close()

@@ -1,0 +1,164 @@
+"""The end of a run: metrics, tables, report, tracker, and what the user reads last."""
+
+import dataclasses
+import sys
+from typing import Any
+
+from analysis import generation, report, tables
+from analysis.candidates import emptiness, summaries
+from ensures.candidate import Candidate
+from ensures.errors import InputError
+from ensures.subject import mutants
+from ensures.task import Task
+from evaluation import audit, metrics
+from evaluation.baseline import Baseline
+from evaluation.judge import Unresolved
+from inference.dialects import icontract
+from jobs.config import RunConfig, plain
+from jobs.pipeline import Pipeline
+from jobs.tracker import NoTracker, Tracker, WandbTracker
+
+
+class Conclusion:
+    """Of one pipeline that has done its work."""
+
+    def __init__(self, pipeline: Pipeline, config: RunConfig) -> None:
+        self.pipeline, self.config = pipeline, config
+        self.folder, self.tasks, self.engine = pipeline.folder, pipeline.tasks, pipeline.engine
+        self.warnings, self.unresolved = pipeline.warnings, pipeline.unresolved
+
+    def generated(self, seconds: float) -> None:
+        """Of a run that only drew."""
+        for line in generation.lines(self._drawn(), self._currency):
+            print(line)
+        self._say_last(seconds, "", "")
+
+    def evaluated(self, seconds: float) -> None:
+        """Metrics, tables, report, tracker; and what the user reads last."""
+        tracker = self._track()
+        candidates = self._candidates()
+        known = {task.id: self.pipeline.parts.surveyor.known(task) for task in self.tasks}
+        tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.tasks]
+        expected = [
+            metrics.Expected(
+                task.id,
+                task.repository,
+                task.language.value,
+                self.engine.name,
+                setting,
+                self.config.k,
+                frozenset(subject.id for subject in mutants(task)),
+            )
+            for task in tasks
+            for setting in sorted({c.setting.value for c in candidates[task.id]} | self._lost(task))
+        ]
+        if not expected:
+            raise InputError(f"model={self.engine.name} has nothing for any of the {len(self.tasks)} tasks of this dataset")
+        verdicts, changed = self._verdicts()
+        audited = audit.agreement(self.folder.audits.rows())
+        scored, missing = metrics.score(verdicts, expected)
+        rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
+        drawn = self._drawn()
+        self.folder.write("metrics.json", tables.metrics_json(rows, [dataclasses.asdict(item) for item in drawn]))
+        tables.write(rows, self.folder.path / "tables")
+        diagnosed = {row["candidate_id"]: row for row in self.folder.diagnoses.rows() if row["insensitive"] is not None}
+        shown = summaries(tasks, candidates, verdicts, diagnosed)
+        said = generation.lines(drawn, self._currency)
+        page = self.folder.write(
+            "report.html",
+            report.render(self.config.name, rows, tasks, shown, plain(self.config), audited, drawn, self._currency),
+        )
+        tracker.result(rows, (summary.row() for summary in shown))
+        tables.show(rows, sys.stdout)
+        self._warn_of(known)
+        for line in [*tables.audit_lines(audited), *emptiness(shown), *said]:
+            print(line)
+        if changed is not None:
+            print(f"{changed} verdicts differ between evaluation.limit=paper and evaluation.limit=measured")
+        self._rescued(candidates)
+        few = max((row["clusters"] for row in rows), default=0)
+        if 0 < few < metrics.FEW_CLUSTERS:
+            self.warnings.append(
+                f"intervals are clustered by repository and there are only {few}: take them as rough "
+                "(the tables give those by task beside them)"
+            )
+        if len(missing) > len(self.unresolved):
+            self.warnings.append(f"{len(missing)} (task, setting) pairs are unresolved; run again to complete them")
+        if missing and not self.unresolved:
+            self.unresolved += [Unresolved(m.task, m.model, m.setting, "verdicts are missing") for m in missing]
+        self._say_last(seconds, f"report: {page}", tracker.finish())
+
+    @property
+    def _currency(self) -> str:
+        price = getattr(self.config.model, "price", None)
+        return price.currency if price is not None else ""
+
+    def _candidates(self) -> dict[str, list[Candidate]]:
+        """This run's, by task, in the order of settings and samples."""
+        current = self.pipeline.drawing.current
+        found: dict[str, list[Candidate]] = {task.id: [] for task in self.tasks}
+        for row in self.folder.completions.rows():
+            if row["key"] in current:
+                found[row["task_id"]].append(self.pipeline.drawing.candidate(row))
+        names = list(dict.fromkeys(self.config.settings))
+        for candidates in found.values():
+            candidates.sort(key=lambda c: (names.index(c.setting.value) if c.setting.value in names else 0, c.sample))
+        return found
+
+    def _drawn(self) -> list[generation.Drawn]:
+        current = self.pipeline.drawing.current
+        names = ["key", "setting", "finish_reason", "left_out", "prompt_tokens", "cached_tokens", "completion_tokens", "cost"]
+        return generation.drawn(row for row in self.folder.completions.rows(names) if row["key"] in current)
+
+    def _verdicts(self) -> tuple[list[dict[str, Any]], int | None]:
+        """The rows of this run's candidates; and how many are otherwise under the other limit, where that was run, too."""
+        verdicts, others = [], {}
+        for row in self.folder.verdicts.rows():
+            if row["candidate_id"] in self.pipeline.drawing.current:
+                if self.pipeline.judge.current(row):
+                    verdicts.append(row)
+                elif row["limit"] != self.config.evaluation.limit.value:
+                    others[row["candidate_id"], row["subject"], row["view"]] = row["outcome"]
+        if not others:
+            return verdicts, None
+        both = ((others.get((v["candidate_id"], v["subject"], v["view"])), v["outcome"]) for v in verdicts)
+        return verdicts, sum(other is not None and other != outcome for other, outcome in both)
+
+    def _warn_of(self, baselines: dict[str, Baseline | None]) -> None:
+        for task, baseline in sorted(baselines.items()):
+            if baseline is not None and baseline.excluded:
+                names = ", ".join(baseline.excluded)
+                self.warnings.append(f"{task}: covering tests left out, they do not pass on the original here: {names}")
+            for reason in sorted(set(baseline.left_out.values() if baseline else ())):
+                count = sum(why == reason for why in baseline.left_out.values()) if baseline else 0
+                self.warnings.append(f"{task}: mutants left out of Comp: {count} ({reason})")
+        for task in sorted(self.pipeline.judge.isolated):
+            self.warnings.append(f"{task}: the audit disagreed with a shared execution; it was judged again in isolation")
+
+    def _lost(self, task: Task) -> set[str]:
+        return {item.setting for item in self.unresolved if item.task == task.id}
+
+    def _rescued(self, candidates: dict[str, list[Candidate]]) -> None:
+        if self.config.parsing is icontract.Parsing.LENIENT and self.pipeline.parts.checker.name == "icontract":
+            every = [candidate for found in candidates.values() for candidate in found]
+            rescued = sum(icontract.RESCUED in getattr(candidate.artifact, "notes", ()) for candidate in every)
+            print(f"lenient parsing rescued {rescued} of {len(every)} candidates")
+
+    def _say_last(self, seconds: float, *where: str) -> None:
+        drawn, added = self.pipeline.drawing.drawn, self.pipeline.judge.added
+        did = f"{drawn:,} completions and {added:,} verdicts in {seconds:.0f} s"
+        print(did if drawn or added else f"nothing was missing ({seconds:.0f} s)")
+        report, *others = where
+        for line in filter(None, [report, f"run folder: {self.folder.path}", *others]):
+            print(line)
+        for path in self.folder.broken:
+            self.warnings.append(f"a damaged shard was set aside as {path}; its rows were made again")
+        for item in self.unresolved:
+            self.warnings.append(f"unresolved: {item.task} ({item.model}, {item.setting}): {item.reason}")
+        for warning in dict.fromkeys(self.warnings):
+            print(f"warning: {warning}", file=sys.stderr)
+
+    def _track(self) -> Tracker:
+        if self.config.tracker.kind == "none":
+            return NoTracker()
+        return WandbTracker(self.config.tracker, self.config.name, self.folder.path, plain(self.config), self.warnings.append)

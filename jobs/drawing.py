@@ -1,0 +1,190 @@
+"""Drawing: the candidates of a task in one setting, those that are stored and those that are still to be drawn.
+
+A completion's key is the hash of task, setting, engine (model revision, chat template, sampling, context), whole prompt,
+strategy, seed and sample. What is stored under it is never drawn again.
+"""
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from construction import sample as construction
+from ensures.candidate import CONTEXT, Artifact, Candidate, Malformed
+from ensures.errors import InputError
+from ensures.keys import content_key, seed_from
+from ensures.task import Program, Setting, Task
+from ensures.verdict import Reason
+from ensures.view import ALL, halves
+from evaluation.rows import Shards
+from evaluation.workspace import module_text
+from inference.engine import Completion, Engine, Prompt
+from inference.engines.replay import Replay
+from inference.prompts import Ladder, PromptConfig
+from inference.strategy import Assignment, Strategy, Tools
+from jobs.progress import Display
+
+TOO_LONG = "the prompt with the method alone exceeds the model's context"
+SHARDS_OPEN = 8
+
+
+class Drawing:
+    """Owns the completion and prompt rows of a run. `drawn` counts what this invocation added."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        strategy: Strategy,
+        dialect: str,
+        parse: Callable[[str], Artifact],
+        completions: Shards,
+        prompts: Shards,
+        *,
+        k: int,
+        seed: int,
+        keyed: Any,
+        prompt: PromptConfig,
+        repositories: dict[str, str],
+        display: Display,
+    ) -> None:
+        self.engine, self.strategy, self.dialect, self.parse = engine, strategy, dialect, parse
+        self.completions, self.prompts = completions, prompts
+        self.k, self.seed, self.keyed, self.prompt = k, seed, keyed, prompt
+        self.repositories, self.display = repositories, display
+        self.drawn = 0
+        self.current: set[str] = set()  # keys of this run's completions: a folder may hold others, of an earlier prompt
+        self._stored = Stored(completions)
+        self._prompts = set(prompts.column("key"))
+
+    async def candidates(self, task: Task, setting: Setting) -> list[Candidate]:
+        """All k, in the order of samples. Raises EngineFailed, WorkerLost, PreparationFailed, InputError, Stopped."""
+        work = await self._assignment(task, setting)
+        stored = [self.candidate(row) for row in self._stored.rows(self._keys(work))]
+        self.display.done("completions", len(stored))
+        drawn: list[Candidate] = []
+        if work.samples:
+            drawn = await self.strategy.infer(work, Tools(self.engine, self.parse, self._record))
+        found = sorted([*stored, *drawn], key=lambda candidate: candidate.sample)
+        self.current.update(candidate.key for candidate in found)
+        return found
+
+    async def stored(self, task: Task, setting: Setting) -> list[Candidate] | None:
+        """All k where all are stored, without an engine; otherwise None."""
+        work = await self._assignment(task, setting)
+        if work.samples:
+            return None
+        found = [self.candidate(row) for row in self._stored.rows(self._keys(work))]
+        self.current.update(candidate.key for candidate in found)
+        return sorted(found, key=lambda candidate: candidate.sample)
+
+    def candidate(self, row: dict[str, Any]) -> Candidate:
+        views = halves(str(row["seed"])) if row["halved"] else (ALL,)
+        artifact = Malformed(Reason.UNSUPPORTED, TOO_LONG) if row["finish_reason"] == CONTEXT else self.parse(row["text"])
+        setting = Setting(row["setting"])
+        return Candidate(row["key"], row["task_id"], row["model"], setting, row["sample"], row["text"], artifact, views)
+
+    def _keys(self, work: Assignment) -> list[str]:
+        return [content_key(work.key, sample) for sample in range(self.k)]
+
+    async def _assignment(self, task: Task, setting: Setting) -> Assignment:
+        prompts: Sequence[Prompt] = ()
+        if self.engine.setting is None:
+            prompts = await self._ladder(task, setting)
+        whole = prompts[0].hash if prompts else None
+        request = content_key(task.key, setting, self.engine.identity, whole, self.keyed, self.seed)
+        missing = [sample for sample in range(self.k) if content_key(request, sample) not in self._stored]
+        if missing and isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.k:
+            raise InputError(
+                f"the recorded completions hold {self.engine.samples(task, setting)} samples of {task.id} in "
+                f"{setting.value}, k={self.k} are wanted; set k"
+            )
+        return Assignment(task, setting, missing, seed_from(request), request, prompts)
+
+    async def _ladder(self, task: Task, setting: Setting) -> Ladder:
+        module = task.implementation
+        if not isinstance(task.source, Program):
+            workspace = await asyncio.to_thread(construction.workspace, task, self.repositories)
+            module = module_text(workspace, task)
+        ladder = Ladder(task, setting, module, self.prompt, self.dialect)
+        await asyncio.to_thread(partial(ladder.__getitem__, 0))  # parsing a long file takes a while
+        return ladder
+
+    async def _record(self, work: Assignment, completion: Completion) -> Candidate:
+        """Stores a completion, and the prompt that it answers, before anything else happens to it."""
+        prompt = completion.prompt or (work.prompts[0] if work.prompts else None)
+        if prompt is not None:
+            self._keep(work, prompt)
+        key = content_key(work.key, completion.sample)
+        row = {
+            "key": key,
+            "task_id": work.task.id,
+            "model": self.engine.name,
+            "setting": work.setting.value,
+            "sample": completion.sample,
+            "seed": work.seed + completion.sample,
+            "prompt_hash": prompt.hash if prompt else None,
+            "rendered_hash": completion.rendered or None,
+            "left_out": len(prompt.left_out) if prompt else 0,
+            "text": completion.text,
+            "thinking": completion.thinking,
+            "finish_reason": completion.finish_reason,
+            "prompt_tokens": completion.prompt_tokens,
+            "cached_tokens": completion.cached_tokens,
+            "completion_tokens": completion.completion_tokens,
+            "cost": completion.cost,
+            "halved": completion.halved,
+            "seconds": completion.seconds,
+            "origin": json.dumps(self.engine.origin, sort_keys=True),
+        }
+        self.completions.append([row])
+        self._stored.fresh.add(key)
+        self.drawn += 1
+        self.display.done("completions")
+        return self.candidate(row)
+
+    def _keep(self, work: Assignment, prompt: Prompt) -> None:
+        key = content_key(prompt.hash, work.task.id, work.setting)
+        if key not in self._prompts:
+            self._prompts.add(key)
+            named = {"key": key, "task_id": work.task.id, "setting": work.setting.value, "hash": prompt.hash}
+            self.prompts.append([{**named, "text": prompt.text, "left_out": list(prompt.left_out)}])
+
+
+class Stored:
+    """Completions of earlier invocations, by key. Keys are held in memory, texts are not."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.fresh: set[str] = set()  # of this invocation: never asked for again
+        self._place: dict[str, Path] = {}
+        self._open: OrderedDict[Path, pa.Table] = OrderedDict()
+        for path, keys in shards.columns("key"):
+            for key in keys:
+                self._place.setdefault(key, path)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._place or key in self.fresh
+
+    def rows(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """The rows of those keys that are there."""
+        found = []
+        places = {key: self._place[key] for key in keys if key in self._place}
+        for path in dict.fromkeys(places.values()):
+            wanted = pa.array([key for key, place in places.items() if place == path])
+            table = self._table(path)
+            found += table.filter(pc.is_in(table["key"], value_set=wanted)).to_pylist()
+        return list({row["key"]: row for row in found}.values())
+
+    def _table(self, path: Path) -> pa.Table:
+        if path not in self._open:
+            self._open[path] = pq.read_table(path)
+            if len(self._open) > SHARDS_OPEN:
+                self._open.popitem(last=False)
+        self._open.move_to_end(path)
+        return self._open[path]

@@ -1,0 +1,167 @@
+"""The parts of a run, made of its configuration: engine, sandbox, checker, cluster, pool."""
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import Sequence
+from functools import partial
+
+from benchmark.evalplus import EvalPlusConfig
+from construction import environment
+from construction import sample as construction
+from containers.choose import choose
+from containers.sandbox import Limits, Sandbox
+from ensures.candidate import Artifact
+from ensures.errors import InputError
+from evaluation.asserts.session import AssertChecker, AssertConfig
+from evaluation.checker import Checker
+from evaluation.pool import LocalSlot, Pool, Slot
+from evaluation.python.session import IcontractChecker, IcontractConfig
+from evaluation.station import Station
+from evaluation.surveyor import Surveyor
+from inference import checkpoint, tiny
+from inference.dialects import asserts, icontract
+from inference.engine import Engine
+from inference.engines.invariants import Invariants
+from inference.engines.openai import Openai
+from inference.engines.reference import Reference
+from inference.engines.replay import Replay
+from inference.engines.vllm import Vllm, gpus_for, locate, replicas_for, serving
+from inference.engines.vllm_replica import VllmReplica
+from inference.fleet import Replica
+from jobs.config import AutoCheckerConfig, RunConfig
+from jobs.observer import PoolObserver
+from jobs.progress import Display
+from jobs.ray_cluster import RayCluster, RaySlot
+from jobs.ray_replicas import RayReplica, gpus
+from jobs.run_folder import RunFolder
+
+CPU_HEADROOM = 2.0  # of a machine's memory for weights on a CPU
+
+
+class Parts:
+    """Cluster and pool are started when something needs them, and not before."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, display: Display) -> None:
+        self.config, self.display = config, display
+        self.warnings: list[str] = []
+        self._cluster: RayCluster | None = None
+        self._pool: Pool | None = None
+        self.engine = self._engine()
+        self.sandbox = self._sandbox()
+        self.checker = self._checker()
+        self.surveyor = Surveyor(self.pool, folder.baselines, self.checker.version)
+
+    def _engine(self) -> Engine:
+        model = self.config.model
+        if model.engine == "invariants":
+            return Invariants(model, PoolObserver(self.pool, lambda task: self.surveyor.of(task)))
+        if model.engine == "reference":
+            return Reference(model)
+        if model.engine == "openai":
+            return Openai(model)
+        if model.engine == "vllm":
+            _needs_vllm(model.name)
+            return Vllm(model, locate(model, partial(tiny.checkpoint, cache=environment.cache_root())), self._launch)
+        return Replay(model)
+
+    def _sandbox(self) -> Sandbox:
+        sandbox, warnings = choose(self.config.sandbox.kind, hostile=self.engine.hostile)
+        for warning in warnings:
+            self.display.say(f"warning: {warning}")
+        self.warnings += warnings
+        return sandbox
+
+    def _checker(self) -> Checker:
+        chosen, evaluation = self.config.checker, self.config.evaluation
+        if isinstance(chosen, AutoCheckerConfig):
+            chosen = AssertConfig() if isinstance(self.config.dataset, EvalPlusConfig) else IcontractConfig()
+        limits = Limits(memory_mb=chosen.memory_mb, file_mb=chosen.file_mb, processes=chosen.processes)
+        if isinstance(chosen, AssertConfig):
+            own = (chosen.per_input, chosen.most_slow, tuple(chosen.imports))
+            return AssertChecker(self.sandbox, limits, evaluation.timeout, *own)
+        return IcontractChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit)
+
+    def parse(self, text: str) -> Artifact:
+        """By the checker's dialect."""
+        return asserts.parse(text) if self.checker.name == "assert" else icontract.parse(text, self.config.parsing)
+
+    @property
+    def workers(self) -> int:
+        return self.config.evaluation.workers or os.cpu_count() or 1
+
+    def cluster(self) -> RayCluster:
+        if self._cluster is None:
+            self.display.say(f"starting Ray with {self.workers} evaluation workers, sandbox {self.sandbox.kind}")
+            replicas = getattr(self.config.model, "replicas", "0")
+            self._cluster = RayCluster(self.workers + (int(replicas) if replicas.isdigit() else 1))
+            self._cluster.start()
+        return self._cluster
+
+    def pool(self) -> Pool:
+        if self._pool is None:
+            make = partial(_station, self.checker, dict(self.config.dataset.repositories))
+            slots: list[Slot]
+            if self.config.cluster.kind == "none":
+                slots = [LocalSlot(make())]
+            else:
+                self.cluster()
+                slots = [RaySlot(make) for _ in range(self.workers)]
+            self._pool = Pool(slots)
+        return self._pool
+
+    async def _launch(self, engine: Vllm) -> Sequence[Replica]:
+        """Replicas for the engine, on what the cluster holds; what can't hold the model is said before anything is loaded."""
+        config, found = engine.config, engine.checkpoint
+        local = self.config.cluster.kind == "none"
+        if not local:
+            self.cluster()
+        count, gib = (0, 0.0) if local else await asyncio.to_thread(gpus)
+        if count:
+            each = gpus_for(config, found, gib, count)
+            number = replicas_for(config, count // each)
+        else:
+            _fits_without_gpu(engine)
+            each, number = 0, 1 if local else replicas_for(config, max(1, self.workers) if config.replicas != "auto" else 1)
+        dummy = config.load_format == "dummy"
+        folder = found.folder if dummy else await asyncio.to_thread(checkpoint.fetch, found)
+        started = serving(config, engine.name, str(folder), max(1, each))
+        self.display.say(
+            f"starting {number} replica{'s' * (number != 1)} of {engine.name}"
+            + (f", {each} GPU{'s' * (each != 1)} each" if each else ", on the CPU")
+        )
+        return [VllmReplica(started)] if local else [RayReplica(started, each) for _ in range(number)]
+
+    def stop(self) -> None:
+        """Nothing new is begun."""
+        self.engine.stop()
+        if self._pool is not None:
+            self._pool.stop()
+
+    async def close(self) -> None:
+        await self.engine.close()
+        if self._pool is not None:
+            await self._pool.close()
+        if self._cluster is not None:
+            await asyncio.to_thread(self._cluster.stop)
+
+
+def _needs_vllm(name: str) -> None:
+    if importlib.util.find_spec("vllm") is None:
+        raise InputError(
+            f"model={name} is served by vLLM, which is not installed here; bash slurm/run.sh installs it, or "
+            "ENSURES_EXTRAS=gpu (cpu) with it"
+        )
+
+
+def _fits_without_gpu(engine: Vllm) -> None:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if engine.checkpoint.bytes * CPU_HEADROOM > memory:
+        raise InputError(
+            f"{engine.checkpoint.name} takes {engine.checkpoint.gib:.0f} GiB, and here is no GPU and {memory / 2**30:.0f} GiB "
+            "of memory; run it where there are GPUs, or choose a smaller model="
+        )
+
+
+def _station(checker: Checker, repositories: dict[str, str]) -> Station:
+    return Station(checker, partial(construction.workspace, given=repositories))
