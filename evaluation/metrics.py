@@ -54,7 +54,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must be there for a (task, model, setting) to count: how many candidates, over which mutants."""
+    """What must be there for a (task, model, setting) to count: how many candidates, over which mutants.
+
+    `in_pairs`: the mutants are sets of (input, wrong output) pairs.
+    """
 
     task: str
     repository: str
@@ -63,6 +66,7 @@ class Expected:
     setting: str
     candidates: int
     mutants: frozenset[str]
+    in_pairs: bool = False
 
 
 def outcome(row: Mapping[str, Any], rule: str) -> Outcome:
@@ -130,7 +134,7 @@ def _score(wanted: Expected, view: str, rule: str, candidates: Sequence[Mapping[
         correct,
         complete,
         sum(fractions) / len(fractions),
-        sum(pair_fractions) / len(candidates) if len(pair_fractions) == len(candidates) else None,
+        sum(pair_fractions) / len(candidates) if wanted.in_pairs and len(pair_fractions) == len(candidates) else None,
     )
 
 

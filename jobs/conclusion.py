@@ -9,7 +9,7 @@ from analysis.candidates import emptiness, summaries
 from ensures.candidate import Candidate
 from ensures.errors import InputError
 from ensures.subject import mutants
-from ensures.task import Task
+from ensures.task import Program, Task
 from evaluation import audit, metrics
 from evaluation.baseline import Baseline
 from evaluation.judge import Unresolved
@@ -48,6 +48,7 @@ class Conclusion:
                 setting,
                 self.config.k,
                 frozenset(subject.id for subject in mutants(task)),
+                isinstance(task.source, Program),
             )
             for task in tasks
             for setting in sorted({c.setting.value for c in candidates[task.id]} | self._lost(task))

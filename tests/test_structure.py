@@ -17,7 +17,12 @@ ALLOWED = {
     "analysis": {"ensures", "evaluation"},
     "jobs": {"ensures", "containers", "benchmark", "evaluation", "inference", "construction", "analysis"},
 }
-ADAPTERS = {"ray": {"jobs/ray_cluster.py"}, "hydra": {"jobs/config.py"}, "wandb": {"jobs/tracker.py"}}
+ADAPTERS = {
+    "vllm": {"inference/engines/vllm_replica.py"},
+    "ray": {"jobs/ray_cluster.py", "jobs/ray_replicas.py"},
+    "hydra": {"jobs/config.py"},
+    "wandb": {"jobs/tracker.py"},
+}
 
 
 def modules(package: str) -> list[Path]:

@@ -54,7 +54,8 @@ class VllmReplica:
         self._engine: Any = None
         self._numbers = itertools.count()
         # vLLM's engine is a child, which writes the cause of its end here and nowhere else
-        self._log = tempfile.NamedTemporaryFile(prefix="ensures-vllm-", suffix=".log")
+        self._folder = tempfile.TemporaryDirectory(prefix="ensures-vllm-")
+        self._log = Path(self._folder.name) / "log"
 
     async def start(self) -> dict[str, str]:
         os.environ.update({**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": str(self.serving.cpu_cache_gb)})
@@ -71,7 +72,7 @@ class VllmReplica:
                 f"model={self.serving.name} is served by vLLM, which is not installed ({error}); "
                 "slurm/run.sh installs it (extras: gpu, cpu)"
             ) from error
-        with _written_to(self._log.name):
+        with _written_to(self._log):
             try:
                 arguments = AsyncEngineArgs(**self._arguments(current_platform.is_cpu()))
                 self._engine = await asyncio.to_thread(AsyncLLM.from_engine_args, arguments)
@@ -87,7 +88,9 @@ class VllmReplica:
         found |= {"max_model_len": serving.max_model_len} if serving.max_model_len else {}
         found |= {"block_size": serving.block_size} if serving.block_size else {}
         found |= {"distributed_executor_backend": serving.executor} if serving.executor else {}
-        if on_cpu:  # vLLM 0.32 dies there of a seeded request whose prompt is computed in parts: torch can't rewind its generator
+        if (
+            on_cpu
+        ):  # vLLM 0.32 dies there of a seeded request whose prompt is computed in parts: torch can't rewind its generator
             found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(serving.max_model_len, 8192)}
         return found | ({"limit_mm_per_prompt": {"image": 0}} if serving.text_only else {})
 
@@ -133,7 +136,7 @@ class VllmReplica:
         return Reply(drawn, len(tokens), last.num_cached_tokens or 0, hashlib.sha256(rendered.encode()).hexdigest()[:32])
 
     def _said(self) -> str:
-        return Path(self._log.name).read_text(encoding="utf-8", errors="replace")[-200_000:]
+        return self._log.read_text(encoding="utf-8", errors="replace")[-200_000:]
 
     async def close(self) -> None:
         engine, self._engine = self._engine, None
@@ -176,10 +179,10 @@ def last_error(said: str) -> str:
 
 
 @contextlib.contextmanager
-def _written_to(path: str) -> Iterator[None]:
+def _written_to(path: Path) -> Iterator[None]:
     """What this process, and those that it starts meanwhile, write to stdout and stderr goes into a file."""
     kept = [os.dup(1), os.dup(2)]
-    with open(path, "wb") as file:
+    with path.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:

@@ -25,7 +25,7 @@ def without_comments(source: str) -> str:
 def without_bodies(source: str) -> str:
     """The source with signatures and comments; the bodies of methods, constructors, initializers and lambdas left out."""
     code = source.encode()
-    return _cut(code, list(_bodies(_parse(code))))
+    return _cut(code, list(_bodies(code, _parse(code))))
 
 
 def method_without_comments(method: str) -> str:
@@ -64,7 +64,7 @@ def reduced(source: str, bodiless: Collection[int], gone: Collection[int]) -> st
                 first = first.prev_sibling
             cuts.append((first.start_byte, node.end_byte, b""))
         elif index in bodiless:
-            cuts += _bodies(node)
+            cuts += _bodies(code, node)
     return _cut(code, cuts)
 
 
@@ -85,12 +85,12 @@ def _outermost(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     return (node for node in _walk(root, _METHODS) if node.child_by_field_name("body") is not None)
 
 
-def _bodies(root: tree_sitter.Node) -> Iterator[Cut]:
+def _bodies(code: bytes, root: tree_sitter.Node) -> Iterator[Cut]:
     for node in _walk(root, (*_METHODS, "static_initializer", "block", "lambda_expression")):
         if node.type in _METHODS:
             body = node.child_by_field_name("body")
             if body is not None:
-                yield body.start_byte, body.end_byte, b";"
+                yield len(code[: body.start_byte].rstrip()), body.end_byte, b";"
         else:
             body = node if node.type == "block" else next((child for child in node.children if child.type == "block"), None)
             if body is not None:

@@ -75,7 +75,7 @@ def test_dashes_where_there_is_nothing() -> None:
     assert tables.DASH in out.getvalue()
     assert tables.DASH in tables.markdown(empty)
     tables.show([], out)
-    assert json.loads(tables.metrics_json([])) == {"rows": []}
+    assert json.loads(tables.metrics_json([])) == {"rows": [], "generation": []}
 
 
 def test_markdown_and_csv_agree() -> None:
