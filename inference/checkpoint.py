@@ -90,9 +90,7 @@ class _explained:
 
         name = self.name
         if isinstance(error, errors.GatedRepoError):
-            said = (
-                f"{name} is gated: accept its licence on its page on the model hub, then set HF_TOKEN or run `hf auth login`"
-            )
+            said = f"{name} is gated: accept its licence on its page on the model hub, then set HF_TOKEN (or `hf auth login`)"
         elif isinstance(error, errors.RevisionNotFoundError):
             said = f"{name} has no revision {self.revision}; set model.revision"
         elif isinstance(error, errors.RepositoryNotFoundError):

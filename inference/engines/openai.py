@@ -200,8 +200,7 @@ class Openai:
             price = self.config.price
             cost = (read * price.input + written * price.output) / 1e6 / len(choices)
             for index, choice in enumerate(choices):
-                thinking, text = cut(choice["message"].get("content") or "", self.config.thinking_end)
-                thinking = choice["message"].get("reasoning_content") or choice["message"].get("reasoning") or thinking
+                thinking, text = self._parted(choice["message"])
                 share = written // len(choices) + (index < written % len(choices))
                 found.append(
                     Completion(
@@ -210,7 +209,7 @@ class Openai:
                         choice.get("finish_reason") or "stop",
                         prompt,
                         "",
-                        thinking if isinstance(thinking, str) else json.dumps(thinking),
+                        thinking,
                         read,
                         cached,
                         share,
@@ -219,6 +218,14 @@ class Openai:
                     )
                 )
         return found
+
+    def _parted(self, message: dict[str, Any]) -> tuple[str, str]:
+        """(thinking, answer): the endpoint keeps them apart, or the closing tag does."""
+        text = message.get("content") or ""
+        apart = message.get("reasoning_content") or message.get("reasoning")
+        if apart:
+            return apart if isinstance(apart, str) else json.dumps(apart), text
+        return cut(text, self.config.thinking_end)
 
     async def _ask(self, text: str, n: int, seed: int) -> dict[str, Any]:
         """One answer with at least one choice. Raises EngineFailed when every attempt failed, InputError, PromptTooLong."""
@@ -262,7 +269,9 @@ class Openai:
 
     def _pause(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        grown = tenacity.wait_exponential_jitter(initial=self.config.pause_seconds, max=60.0, jitter=self.config.pause_seconds)
+        grown = tenacity.wait_exponential_jitter(
+            multiplier=self.config.pause_seconds, max=60.0, jitter=self.config.pause_seconds
+        )
         return max(grown(state), error.after if isinstance(error, _Refused) else 0.0)
 
     def _explained(self, error: _Refused, text: str) -> Exception:

@@ -224,9 +224,7 @@ def gpus_for(config: VllmConfig, checkpoint: Checkpoint, gpu_gib: float, gpus: i
         while wanted * gpu_gib * config.memory_fraction < checkpoint.gib * HEADROOM:
             wanted *= 2
     if checkpoint.heads % wanted:
-        raise InputError(
-            f"model.tensor_parallel={wanted}: {checkpoint.name} has {checkpoint.heads} attention heads, no multiple"
-        )
+        raise InputError(f"{checkpoint.name} can't be spread over {wanted} GPUs: it has {checkpoint.heads} attention heads")
     if wanted > gpus:
         raise InputError(
             f"{checkpoint.name} needs {wanted} GPUs of {gpu_gib:.0f} GiB for its {checkpoint.gib:.0f} GiB of weights, and "
