@@ -122,7 +122,8 @@ class Parts:
             number = replicas_for(config, count // each)
         else:
             _fits_without_gpu(engine)
-            each, number = 0, 1 if local else replicas_for(config, max(1, self.workers) if config.replicas != "auto" else 1)
+            most = 1 if local or config.replicas == "auto" else os.cpu_count() or 1
+            each, number = 0, 1 if local else replicas_for(config, most)
         dummy = config.load_format == "dummy"
         folder = found.folder if dummy else await asyncio.to_thread(checkpoint.fetch, found)
         started = serving(config, engine.name, str(folder), max(1, each))

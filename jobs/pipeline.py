@@ -25,6 +25,7 @@ from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import RunFolder
 
+PATIENCE = 2.0  # seconds
 OPEN = 512  # tasks that are drawn and not yet judged: beyond it, drawing waits for the judge
 
 
@@ -156,6 +157,7 @@ class Pipeline:
                 self._stopped = True
                 self._room.set()
 
+        keeper = asyncio.ensure_future(self._keep())
         try:
             async with asyncio.TaskGroup() as group:
                 for task in self.tasks:
@@ -169,10 +171,17 @@ class Pipeline:
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
+            keeper.cancel()
             self.folder.flush()
             self.unresolved += self.judge.unresolved
         if self._stopped:
             raise Stopped("the run was asked to end")
+
+    async def _keep(self) -> None:
+        """Rows that wait in memory go to disk also while nothing new comes."""
+        while True:
+            await asyncio.sleep(PATIENCE)
+            self.folder.flush()
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[None]:

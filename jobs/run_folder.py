@@ -18,6 +18,8 @@ from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, DIAGNOSES, PROMPTS, 
 # May change between invocations of one run; k and dataset.limit may only grow.
 FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
 FREE += ["report_k", "name", "out"]
+FREE += [f"model.{key}" for key in ("replicas", "tensor_parallel", "concurrent", "memory_fraction", "cpu_cache_gb", "price")]
+FREE += [f"model.{key}" for key in ("request_seconds", "attempts", "pause_seconds")]
 GROWING = ("k", "dataset.limit")
 
 
@@ -84,7 +86,7 @@ class RunFolder:
                 history = json.loads(path.read_text(encoding="utf-8")).get("invocations", [])
             except ValueError:
                 history = []
-        names = ("icontract", "ray", "pyarrow", "hydra-core", "libcst", "numpy", "wandb")
+        names = ("icontract", "ray", "pyarrow", "hydra-core", "libcst", "numpy", "wandb", "transformers", "torch")
         versions = {name: metadata.version(name) for name in names if _installed(name)}
         invocation = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -84,6 +84,13 @@ class Vllm:
         self.name = config.name or config.path.rstrip("/").rpartition("/")[2] or config.checkpoint.rpartition("/")[2]
         self.sampling = resolve(checkpoint.generation, config.paper, config.sampling, config.preset, config.max_tokens)
         self.context = config.context or checkpoint.context
+        if 0 < checkpoint.context < config.context:
+            limit = checkpoint.context
+            raise InputError(
+                f"model.context={config.context}: {self.name} has {limit} positions; set model.context={limit} or less"
+            )
+        if not (config.replicas == "auto" or (config.replicas.isdigit() and int(config.replicas))):
+            raise InputError(f"model.replicas={config.replicas}: auto or a number above 0")
         if self.context and self.context <= config.max_tokens:
             raise InputError(f"model.max_tokens={config.max_tokens} leaves no room for a prompt in {self.context} tokens")
         content = [checkpoint.revision, checkpoint.name if checkpoint.on_hub else "", checkpoint.template_hash]
@@ -237,8 +244,6 @@ def replicas_for(config: VllmConfig, most: int) -> int:
     """How many replicas are started, of `most` that the cluster holds. Raises InputError."""
     if config.replicas == "auto":
         return most
-    if not config.replicas.isdigit() or int(config.replicas) < 1:
-        raise InputError(f"model.replicas={config.replicas}: auto or a number above 0")
     if int(config.replicas) > most:
         raise InputError(f"model.replicas={config.replicas}: the cluster holds {most}")
     return int(config.replicas)
