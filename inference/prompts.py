@@ -95,17 +95,17 @@ class Ladder(Sequence[Prompt]):
         return self._others
 
     def _build(self, rung: int) -> Prompt:
-        task, module, left_out = self.task, self.module, tuple[str, ...]()
+        context, left_out = _shown(self.task.language, self.setting, self.module), tuple[str, ...]()
         if rung:
             others = self._far_first()
             if rung == len(self) - 1:
-                module, left_out = "", (ALONE,)
+                context, left_out = "", (ALONE,)
             else:
                 gone = others[: max(0, rung - len(others))]
                 bodiless = others[len(gone) : rung]
-                module = self._source.reduced(module, {index for index, _ in bodiless}, {index for index, _ in gone})
+                context = self._source.reduced(context, {index for index, _ in bodiless}, {index for index, _ in gone})
                 left_out = (*(f.name for _, f in gone), *(f"body of {f.name}" for _, f in bodiless))
-        text = self._rendered(_shown(task.language, self.setting, module), self._target())
+        text = self._rendered(context, self._target())
         return Prompt(text, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], left_out)
 
     def _target(self) -> str:

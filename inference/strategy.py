@@ -1,10 +1,10 @@
 """The strategy seam: how candidates come about from engines. A strategy knows neither the language nor the checker."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ensures.candidate import Artifact, Candidate
+from ensures.candidate import Artifact
 from ensures.task import Setting, Task
 from inference.engine import Completion, Engine, Prompt
 
@@ -23,14 +23,15 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a strategy may use. `record` stores a finished completion before anything else happens to it."""
+    """What a strategy may use. `record` stores a completion that is an answer, before anything else happens to it: what is
+    recorded, one a sample, are the strategy's candidates."""
 
     engine: Engine
     parse: Callable[[str], Artifact]
-    record: Callable[[Assignment, Completion], Awaitable[Candidate]]
+    record: Callable[[Assignment, Completion], None]
 
 
 class Strategy(Protocol):
     name: str
 
-    async def infer(self, work: Assignment, tools: Tools) -> list[Candidate]: ...
+    async def infer(self, work: Assignment, tools: Tools) -> None: ...

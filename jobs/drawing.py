@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ from jobs.progress import Display
 
 TOO_LONG = "the prompt with the method alone exceeds the model's context"
 SHARDS_OPEN = 8
+LONG = 20_000  # characters of a file whose syntax tree takes long enough to let others go on meanwhile
+
+Row = dict[str, Any]
 
 
 class Drawing:
@@ -61,30 +64,31 @@ class Drawing:
         self.drawn = 0
         self.current: set[str] = set()  # keys of this run's completions: a folder may hold others, of an earlier prompt
         self._stored = Stored(completions)
+        self._task_keys: dict[str, str] = {}  # they hash all mutants, and each task asks once a setting
         self._prompts = set(prompts.column("key"))
+        self._kept: Prompt | None = None
 
-    async def candidates(self, task: Task, setting: Setting) -> list[Candidate]:
-        """All k, in the order of samples. Raises EngineFailed, WorkerLost, PreparationFailed, InputError, Stopped."""
+    async def draw(self, task: Task, setting: Setting) -> list[Row]:
+        """The rows of all k, in the order of samples. Raises EngineFailed, WorkerLost, PreparationFailed, InputError,
+        Stopped; what was drawn until then is stored."""
         work = await self._assignment(task, setting)
-        stored = [self.candidate(row) for row in self._stored.rows(self._keys(work))]
-        self.display.done("completions", len(stored))
-        drawn: list[Candidate] = []
+        rows = self._stored.rows(self._keys(work))
+        self.display.done("completions", len(rows))
         if work.samples:
-            drawn = await self.strategy.infer(work, Tools(self.engine, self.parse, self._record))
-        found = sorted([*stored, *drawn], key=lambda candidate: candidate.sample)
-        self.current.update(candidate.key for candidate in found)
-        return found
+            await self.strategy.infer(work, Tools(self.engine, self.parse, partial(self._record, rows)))
+        return self._mine(rows)
 
-    async def stored(self, task: Task, setting: Setting) -> list[Candidate] | None:
-        """All k where all are stored, without an engine; otherwise None."""
+    async def stored(self, task: Task, setting: Setting) -> list[Row] | None:
+        """The rows of all k where all are stored, without an engine; otherwise None."""
         work = await self._assignment(task, setting)
-        if work.samples:
-            return None
-        found = [self.candidate(row) for row in self._stored.rows(self._keys(work))]
-        self.current.update(candidate.key for candidate in found)
-        return sorted(found, key=lambda candidate: candidate.sample)
+        return None if work.samples else self._mine(self._stored.rows(self._keys(work)))
 
-    def candidate(self, row: dict[str, Any]) -> Candidate:
+    def _mine(self, rows: list[Row]) -> list[Row]:
+        self.current.update(row["key"] for row in rows)
+        return sorted(rows, key=lambda row: int(row["sample"]))
+
+    def candidate(self, row: Row) -> Candidate:
+        """What the dialect makes of a row."""
         views = halves(str(row["seed"])) if row["halved"] else (ALL,)
         artifact = Malformed(Reason.UNSUPPORTED, TOO_LONG) if row["finish_reason"] == CONTEXT else self.parse(row["text"])
         setting = Setting(row["setting"])
@@ -98,7 +102,9 @@ class Drawing:
         if self.engine.setting is None:
             prompts = await self._ladder(task, setting)
         whole = prompts[0].hash if prompts else None
-        request = content_key(task.key, setting, self.engine.identity, whole, self.keyed, self.seed)
+        if task.id not in self._task_keys:
+            self._task_keys[task.id] = task.key
+        request = content_key(self._task_keys[task.id], setting, self.engine.identity, whole, self.keyed, self.seed)
         missing = [sample for sample in range(self.k) if content_key(request, sample) not in self._stored]
         if missing and isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.k:
             raise InputError(
@@ -113,10 +119,11 @@ class Drawing:
             workspace = await asyncio.to_thread(construction.workspace, task, self.repositories)
             module = module_text(workspace, task)
         ladder = Ladder(task, setting, module, self.prompt, self.dialect)
-        await asyncio.to_thread(partial(ladder.__getitem__, 0))  # parsing a long file takes a while
+        if len(module) > LONG:
+            await asyncio.to_thread(partial(ladder.__getitem__, 0))
         return ladder
 
-    async def _record(self, work: Assignment, completion: Completion) -> Candidate:
+    def _record(self, rows: list[Row], work: Assignment, completion: Completion) -> None:
         """Stores a completion, and the prompt that it answers, before anything else happens to it."""
         prompt = completion.prompt or (work.prompts[0] if work.prompts else None)
         if prompt is not None:
@@ -141,15 +148,17 @@ class Drawing:
             "cost": completion.cost,
             "halved": completion.halved,
             "seconds": completion.seconds,
-            "origin": json.dumps(self.engine.origin, sort_keys=True),
+            "origin": _as_json(tuple(sorted(self.engine.origin.items()))),
         }
         self.completions.append([row])
-        self._stored.fresh.add(key)
+        rows.append(row)
         self.drawn += 1
         self.display.done("completions")
-        return self.candidate(row)
 
     def _keep(self, work: Assignment, prompt: Prompt) -> None:
+        if prompt is self._kept:  # the samples of one request come one after the other
+            return
+        self._kept = prompt
         key = content_key(prompt.hash, work.task.id, work.setting)
         if key not in self._prompts:
             self._prompts.add(key)
@@ -157,11 +166,15 @@ class Drawing:
             self.prompts.append([{**named, "text": prompt.text, "left_out": list(prompt.left_out)}])
 
 
+@lru_cache(maxsize=8)
+def _as_json(origin: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(origin))
+
+
 class Stored:
     """Completions of earlier invocations, by key. Keys are held in memory, texts are not."""
 
     def __init__(self, shards: Shards) -> None:
-        self.fresh: set[str] = set()  # of this invocation: never asked for again
         self._place: dict[str, Path] = {}
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         for path, keys in shards.columns("key"):
@@ -169,9 +182,9 @@ class Stored:
                 self._place.setdefault(key, path)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._place or key in self.fresh
+        return key in self._place
 
-    def rows(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+    def rows(self, keys: Sequence[str]) -> list[Row]:
         """The rows of those keys that are there."""
         found = []
         places = {key: self._place[key] for key in keys if key in self._place}

@@ -14,13 +14,12 @@ from benchmark.evalplus import EvalPlusConfig
 from benchmark.folder import FolderConfig
 from benchmark.source import select
 from construction import sample as construction
-from ensures.candidate import Candidate
 from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped, WorkerLost
 from ensures.task import Language, Setting, Task
 from evaluation.judge import Judge, Unresolved
 from inference.strategies.single_pass import SinglePass
 from jobs.config import RunConfig
-from jobs.drawing import Drawing
+from jobs.drawing import Drawing, Row
 from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import RunFolder
@@ -84,7 +83,7 @@ class Pipeline:
         await self._begin()
 
         async def one(task: Task) -> None:
-            found: list[Candidate] = []
+            found: list[Row] = []
             for setting in self._settings(task):
                 stored = await self.drawing.stored(task, setting)
                 if stored is None:
@@ -118,7 +117,7 @@ class Pipeline:
         )
         self.display.expect("tasks", len(self.tasks))
 
-    async def _drawn(self, then: Callable[[Task, list[Candidate]], Awaitable[None]]) -> None:
+    async def _drawn(self, then: Callable[[Task, list[Row]], Awaitable[None]]) -> None:
         """Draws every task's candidates, then hands them on."""
         wanted = {task.id: self.config.k * len(self._settings(task)) for task in self.tasks}
         self.display.expect("completions", sum(wanted.values()))
@@ -136,13 +135,13 @@ class Pipeline:
             left -= 1
             if not left:
                 await self.engine.close()
-            candidates: list[Candidate] = []
+            rows: list[Row] = []
             for item in found:  # when all have ended: what is in flight is written before anything is given up
                 if isinstance(item, BaseException):
                     raise item
-                candidates += item
+                rows += item
             with self._open():
-                await then(task, candidates)
+                await then(task, rows)
 
         await self._each(one)
 
@@ -193,24 +192,24 @@ class Pipeline:
             self._judging -= 1
             self._room.set()
 
-    async def _draw(self, task: Task, setting: Setting) -> list[Candidate]:
+    async def _draw(self, task: Task, setting: Setting) -> list[Row]:
         """Nothing where it can't be done: it is unresolved then."""
         if self._stopped:
             raise Stopped("the run was asked to end")
         try:
-            return await self.drawing.candidates(task, setting)
+            return await self.drawing.draw(task, setting)
         except (EngineFailed, WorkerLost, PreparationFailed) as error:
             self._lost(task, setting, str(error))
             return []
 
-    async def _judged(self, task: Task, candidates: list[Candidate]) -> None:
-        if candidates:
+    async def _judged(self, task: Task, rows: list[Row]) -> None:
+        if rows:
             if self._stopped:
                 raise Stopped("the run was asked to end")
-            await self.judge.judge(task, candidates)
+            await self.judge.judge(task, [self.drawing.candidate(row) for row in rows])
         self.display.done("tasks")
 
-    async def _left(self, task: Task, candidates: list[Candidate]) -> None:
+    async def _left(self, task: Task, rows: list[Row]) -> None:
         self.display.done("tasks")
 
     def _settings(self, task: Task) -> list[Setting]:

@@ -54,14 +54,6 @@ def _published(text: str) -> Artifact:
     if "\0" in source:
         return Malformed(Reason.SYNTAX_ERROR, "the completion holds a null byte")
     try:
-        whole = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass  # decorator lines alone are no module: that is how it should be
-    else:
-        if any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for node in whole.body):
-            return Malformed(Reason.COMPILE_ERROR, "the completion holds a definition of its own")
-        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
-    try:
         module = ast.parse(source + _TARGET)
     except SyntaxError as error:
         return Malformed(Reason.SYNTAX_ERROR, f"line {error.lineno}: {error.msg}")
@@ -72,6 +64,11 @@ def _published(text: str) -> Artifact:
 
 def _clauses(source: str, module: ast.Module) -> Artifact:
     *before, target = module.body
+    assert isinstance(target, ast.FunctionDef)
+    if not target.decorator_list:  # the text is a module by itself
+        if any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for node in before):
+            return Malformed(Reason.COMPILE_ERROR, "the completion holds a definition of its own")
+        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
     lines = source.split("\n")
     preamble = []
     for node in before:
@@ -79,9 +76,6 @@ def _clauses(source: str, module: ast.Module) -> Artifact:
             what = "definition" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "statement"
             return Malformed(Reason.COMPILE_ERROR, f"line {node.lineno}: the completion holds a {what} of its own")
         preamble.append(ast.unparse(node))
-    assert isinstance(target, ast.FunctionDef)
-    if target.name != "ensures_target" or not target.decorator_list:
-        return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
     snapshots, ensures = [], []
     for decorator in target.decorator_list:
         name = _name(decorator, before)

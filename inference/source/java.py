@@ -11,6 +11,7 @@ from inference.source import Function
 _LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _COMMENTS = ("line_comment", "block_comment")
 _METHODS = ("method_declaration", "constructor_declaration", "compact_constructor_declaration")
+_BLOCKS = ("static_initializer", "block", "lambda_expression")
 _TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
 _BEFORE, _AFTER = "class Around {\n", "\n}"  # a method stands in no file of its own
 
@@ -82,11 +83,11 @@ def _walk(node: tree_sitter.Node, kinds: Collection[str]) -> Iterator[tree_sitte
 
 
 def _outermost(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    return (node for node in _walk(root, _METHODS) if node.child_by_field_name("body") is not None)
+    return (node for node in _walk(root, (*_METHODS, *_BLOCKS)) if node.type in _METHODS)
 
 
 def _bodies(code: bytes, root: tree_sitter.Node) -> Iterator[Cut]:
-    for node in _walk(root, (*_METHODS, "static_initializer", "block", "lambda_expression")):
+    for node in _walk(root, (*_METHODS, *_BLOCKS)):
         if node.type in _METHODS:
             body = node.child_by_field_name("body")
             if body is not None:

@@ -1,10 +1,13 @@
-"""Python, by libcst."""
+"""Python. What a setting hides is removed by libcst, which keeps the rest as it stands; functions are found by ast, which is
+twenty times faster, and cut out by lines."""
 
+import ast
 import textwrap
+import warnings
 from collections.abc import Collection
+from functools import lru_cache
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from inference.source import Function
 
@@ -34,14 +37,53 @@ def signature_and_comment(method: str, comment: str) -> str:
 
 
 def functions(source: str) -> list[Function]:
-    visitor = _Outermost()
-    MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True).visit(visitor)
-    return visitor.found
+    return [function for function, _ in _outermost(source)]
 
 
 def reduced(source: str, bodiless: Collection[int], gone: Collection[int]) -> str:
     """The source without these functions' bodies, and without those functions; both by index in `functions`."""
-    return cst.parse_module(source).visit(_Reduced(bodiless, gone)).code
+    lines = source.split("\n")
+    for index, (function, body) in reversed(list(enumerate(_outermost(source)))):
+        if index in gone:
+            first = function.first - 1
+            while first and lines[first - 1].lstrip().startswith("#"):
+                first -= 1
+            lines[first : function.last] = []
+        elif index in bodiless and body is not None:
+            indent = len(lines[body - 1]) - len(lines[body - 1].lstrip())
+            lines[body - 1 : function.last] = [" " * indent + "..."]
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=16)
+def _outermost(source: str) -> tuple[tuple[Function, int | None], ...]:
+    """Functions that stand in no other, each with the line where its body begins after the docstring: None where nothing
+    can be left out. Empty where this interpreter can't read the source."""
+    found: list[tuple[Function, int | None]] = []
+
+    def look(body: list[ast.stmt], classes: tuple[str, ...]) -> None:
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                rest = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+                begins = rest[0].lineno if rest and rest[0].lineno > node.lineno else None
+                function = Function(".".join([*classes, node.name]), first, node.end_lineno or node.lineno)
+                found.append((function, begins))
+            elif isinstance(node, ast.ClassDef):
+                look(node.body, (*classes, node.name))
+            else:  # behind an if, a try, a with
+                for inner in ("body", "orelse", "finalbody"):
+                    look(getattr(node, inner, []), classes)
+                for handler in getattr(node, "handlers", []):
+                    look(handler.body, classes)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            look(ast.parse(source).body, ())
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(found)
 
 
 def _is_lone_string(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bool:
@@ -52,17 +94,7 @@ def _is_lone_string(statement: cst.BaseStatement | cst.BaseSmallStatement) -> bo
     )
 
 
-def _declared(function: cst.FunctionDef) -> cst.FunctionDef:
-    """The function with its docstring and `...` for a body."""
-    nothing = cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])
-    body = function.body
-    if isinstance(body, cst.IndentedBlock):
-        kept = [body.body[0]] if body.body and _is_lone_string(body.body[0]) else []
-        return function.with_changes(body=cst.IndentedBlock(body=[*kept, nothing], indent=body.indent))
-    return function.with_changes(body=cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())]))
-
-
-class _Filled(cst.CSTTransformer):
+class _NoComments(cst.CSTTransformer):
     """A block that lost its statements gets `pass`."""
 
     def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
@@ -75,8 +107,6 @@ class _Filled(cst.CSTTransformer):
     ) -> cst.SimpleStatementSuite:
         return updated_node if updated_node.body else updated_node.with_changes(body=[cst.Pass()])
 
-
-class _NoComments(_Filled):
     def leave_TrailingWhitespace(
         self, original_node: cst.TrailingWhitespace, updated_node: cst.TrailingWhitespace
     ) -> cst.TrailingWhitespace:
@@ -93,40 +123,9 @@ class _NoComments(_Filled):
 
 class _NoBodies(cst.CSTTransformer):
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        return _declared(updated_node)
-
-
-class _Outermost(cst.CSTVisitor):
-    METADATA_DEPENDENCIES = (PositionProvider,)
-
-    def __init__(self) -> None:
-        self.found: list[Function] = []
-        self._classes: list[str] = []
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self._classes.append(node.name.value)
-
-    def leave_ClassDef(self, original_node: cst.ClassDef) -> None:
-        self._classes.pop()
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        place = self.get_metadata(PositionProvider, node)
-        self.found.append(Function(".".join([*self._classes, node.name.value]), place.start.line, place.end.line))
-        return False
-
-
-class _Reduced(_Filled):
-    def __init__(self, bodiless: Collection[int], gone: Collection[int]) -> None:
-        self.bodiless, self.gone = bodiless, gone
-        self._next = 0
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
-
-    def leave_FunctionDef(
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef | cst.RemovalSentinel:
-        index, self._next = self._next, self._next + 1
-        if index in self.gone:
-            return cst.RemoveFromParent()
-        return _declared(updated_node) if index in self.bodiless else updated_node
+        nothing = cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])
+        body = updated_node.body
+        if isinstance(body, cst.IndentedBlock):
+            kept = [body.body[0]] if body.body and _is_lone_string(body.body[0]) else []
+            return updated_node.with_changes(body=cst.IndentedBlock(body=[*kept, nothing], indent=body.indent))
+        return updated_node.with_changes(body=cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())]))

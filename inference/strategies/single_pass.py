@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ensures.candidate import Candidate
 from inference.engine import Request
 from inference.strategy import Assignment, Tools
 
@@ -15,7 +14,7 @@ class SinglePassConfig:
 class SinglePass:
     name = "single_pass"
 
-    async def infer(self, work: Assignment, tools: Tools) -> list[Candidate]:
+    async def infer(self, work: Assignment, tools: Tools) -> None:
         request = Request(work.task, work.setting, work.samples, work.seed, work.prompts)
-        completions = await tools.engine.complete(request)
-        return [await tools.record(work, completion) for completion in completions]
+        for completion in await tools.engine.complete(request):
+            tools.record(work, completion)

@@ -218,6 +218,10 @@ def test_nothing_leaks_in_python(parts: list[tuple[str, str, str]]) -> None:
     assert "SECRETDOC" not in silent
     assert silent.count("SECRETBODY") == len(parts)
     assert "SECRETBODY" not in bare
+    names_of = [function.name for function in python.functions(source)]
+    assert names_of == [name for name, _, _ in parts]
+    assert [function.name for function in python.functions(silent)] == names_of
+    assert [function.name for function in python.functions(bare)] == names_of
     compile(silent, "m", "exec")
     compile(bare, "m", "exec")
     for function in functions:
@@ -260,7 +264,10 @@ def test_nothing_leaks_in_java(parts: list[tuple[str, str, str, str]]) -> None:
     assert "SECRETDOC" not in silent
     assert silent.count("SECRETBODY") == len(parts)
     assert "SECRETBODY" not in bare
+    names_of = [function.name for function in java.functions(source)]
+    assert names_of == [f"A.{name}" for name, _, _, _ in parts]
     for text in (silent, bare):
+        assert [function.name for function in java.functions(text)] == names_of
         assert not java._parse(text.encode()).has_error, text
     for method in methods:
         assert "SECRETDOC" not in java.method_without_comments(method)
