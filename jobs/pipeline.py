@@ -119,19 +119,13 @@ class Pipeline:
 
     async def _drawn(self, then: Callable[[Task, list[Row]], Awaitable[None]]) -> None:
         """Draws every task's candidates, then hands them on."""
-        wanted = {task.id: self.config.k * len(self._settings(task)) for task in self.tasks}
-        self.display.expect("completions", sum(wanted.values()))
+        self.display.expect("completions", sum(self.config.k * len(self._settings(task)) for task in self.tasks))
         left = len(self.tasks)
 
         async def one(task: Task) -> None:
             nonlocal left
-            self._drawing += wanted[task.id]
-            try:
-                draws = [self._draw(task, setting) for setting in self._settings(task)]
-                found = await asyncio.gather(*draws, return_exceptions=True)
-            finally:
-                self._drawing -= wanted[task.id]
-                self._room.set()
+            draws = [self._draw(task, setting) for setting in self._settings(task)]
+            found = await asyncio.gather(*draws, return_exceptions=True)
             left -= 1
             if not left:
                 await self.engine.close()
@@ -166,7 +160,8 @@ class Pipeline:
                     if self._stopped:
                         break
                     group.create_task(unless_stopped(task))
-                    await asyncio.sleep(0)  # it begins, and counts
+                    for _ in range(2):  # it begins, and its settings do, and count
+                        await asyncio.sleep(0)
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
@@ -196,11 +191,15 @@ class Pipeline:
         """Nothing where it can't be done: it is unresolved then."""
         if self._stopped:
             raise Stopped("the run was asked to end")
+        self._drawing += self.config.k
         try:
             return await self.drawing.draw(task, setting)
         except (EngineFailed, WorkerLost, PreparationFailed) as error:
             self._lost(task, setting, str(error))
             return []
+        finally:
+            self._drawing -= self.config.k
+            self._room.set()
 
     async def _judged(self, task: Task, rows: list[Row]) -> None:
         if rows:

@@ -26,7 +26,7 @@ from inference.thinking import cut
 from inference.tiny import Architecture
 
 HEADROOM = 1.25  # of a GPU's memory for weights: what vLLM needs beside them, the KV cache first of all
-AHEAD = 1.25  # samples asked for at once, as a share of what the replicas work on: the queue never runs dry
+AHEAD = 2.0  # samples asked for at once, as a share of what the replicas work on: some of a request end long before others
 
 
 @dataclass

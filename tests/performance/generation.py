@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,12 +82,13 @@ async def ours(made: Pipeline, run: RunFolder) -> float:
     return time.perf_counter() - started
 
 
-def throughput(model: str, count: int, repeat: int) -> dict[str, Any]:
+def throughput(model: Sequence[str], count: int, repeat: int) -> dict[str, Any]:
+    """`model`: the overrides that choose it."""
     with tempfile.TemporaryDirectory() as place:
         rates: dict[str, list[float]] = {"ours": [], "vllm": []}
 
         async def measure() -> None:
-            given = (f"model={model}", "evaluation.workers=1")
+            given = (*model, "evaluation.workers=1")
             first, _ = pipeline(Path(place) / "warm", [task_of(number, 12) for number in range(4)], *given)
             first.engine.__class__ = Kept
             await first.generate()
@@ -259,7 +261,7 @@ def main() -> None:
         megabytes = ", ".join(map(str, part["driver_mb"]))
         print(f"scheduler: {part['completions']:,} completions, {part['a_second']:,.0f} a second; driver {megabytes} MB")
     if chosen.only in (None, "throughput"):
-        found["throughput"] = part = throughput(chosen.model, chosen.tasks, chosen.repeat)
+        found["throughput"] = part = throughput([f"model={chosen.model}"], chosen.tasks, chosen.repeat)
         print(f"throughput: {part['ratio']:.2f} of vLLM's own (medians of {chosen.repeat})")
     if chosen.only in (None, "first_verdict"):
         found["first_verdict"] = part = first_verdict(chosen.model)
