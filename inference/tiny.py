@@ -102,7 +102,9 @@ def _make(architecture: Architecture, folder: Path) -> None:
         Qwen3Config,
         Qwen3ForCausalLM,
     )
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # there is half a megabyte to write
     template, end, special, generation = _KINDS[architecture]
     tokenizer = _tokenizer(template, end, special)
     size = {

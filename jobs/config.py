@@ -44,7 +44,7 @@ from jobs.tracker import NoTrackerConfig, WandbConfig
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 GROUPS = ("dataset", "model", "prompt", "strategy", "checker", "sandbox", "cluster", "tracker")
-MAPPINGS = ("dataset.repositories", "model.body")
+MAPPINGS = ("dataset.repositories", "model.body", "model.template")
 REPORTED = (1, 3, 5)
 
 

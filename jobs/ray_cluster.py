@@ -51,7 +51,6 @@ class RayCluster:
         ray.init(
             address="local",
             num_cpus=self.workers,
-            num_gpus=0,
             object_store_memory=100 << 20,
             include_dashboard=False,
             configure_logging=True,

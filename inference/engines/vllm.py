@@ -45,6 +45,7 @@ class VllmConfig:
     max_tokens: int = 2048
     thinking: bool = False
     thinking_end: str = "</think>"
+    template: dict[str, Any] = field(default_factory=dict)  # further arguments of the chat template
     cutoff: str = ""  # of the training data, where it is known
     context: int = 0  # tokens of prompt and answer; 0: all that the model has
     dtype: str = "auto"
@@ -94,7 +95,15 @@ class Vllm:
         if self.context and self.context <= config.max_tokens:
             raise InputError(f"model.max_tokens={config.max_tokens} leaves no room for a prompt in {self.context} tokens")
         content = [checkpoint.revision, checkpoint.name if checkpoint.on_hub else "", checkpoint.template_hash]
-        drawn = [self.sampling, config.thinking, config.thinking_end, self.context, config.dtype, config.load_format]
+        drawn = [
+            self.sampling,
+            config.thinking,
+            config.thinking_end,
+            dict(config.template),
+            self.context,
+            config.dtype,
+            config.load_format,
+        ]
         self.identity: Any = ["vllm", *content, *drawn, LADDER]
         self.origin = {
             "engine": "vllm",
@@ -219,6 +228,7 @@ def serving(config: VllmConfig, name: str, model: str, tensor_parallel: int) -> 
         executor="ray" if tensor_parallel > 1 else "",
         thinking=config.thinking,
         cpu_cache_gb=config.cpu_cache_gb,
+        template=dict(config.template),
     )
 
 
