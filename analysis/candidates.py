@@ -1,6 +1,6 @@
 """One line a candidate: was it correct, complete, what did it kill, and what happened on the original."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +95,12 @@ def summaries(
                     )
                 )
     return found
+
+
+def reasons(shown: Iterable[Summary]) -> list[str]:
+    """One line: what happened to the candidates on the original, most frequent first."""
+    counted = Counter(summary.reason for summary in shown if summary.view != "seen").most_common()
+    return ["candidates on the original: " + ", ".join(f"{count} {reason}" for reason, count in counted)] if counted else []
 
 
 def emptiness(shown: Iterable[Summary]) -> list[str]:

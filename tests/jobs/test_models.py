@@ -59,6 +59,7 @@ def first(dataset: list[str]) -> Path:
     assert done.returncode == 0, done.stderr
     assert "were cut off by the limit of output tokens" in done.stdout
     assert "18 completions and" in done.stdout
+    assert "candidates on the original: " in done.stdout
     return out_of(dataset) / "first"
 
 
