@@ -49,13 +49,11 @@ def lines(found: Iterable[Drawn], currency: str = "USD") -> list[str]:
     total = sum(item.completions for item in sums)
     said = []
     if cut := sum(item.cut_off for item in sums):
-        said.append(f"{cut} of {total} completions ({cut / total:.0%}) were cut off by the limit of output tokens")
+        said.append(f"cut off by the limit of output tokens: {cut} of {total} completions ({cut / total:.0%})")
     if short := sum(item.shortened for item in sums):
-        said.append(f"{short} completions answer a prompt that was shortened to fit into the model's context")
+        said.append(f"answering a prompt that was shortened to fit into the model's context: {short} of {total} completions")
     if long := sum(item.too_long for item in sums):
-        said.append(
-            f"{long} completions were not drawn: the method alone exceeds the model's context (counted as unsupported)"
-        )
+        said.append(f"not drawn, since the method alone exceeds the model's context: {long} of {total} (unsupported)")
     if cost := sum(item.cost for item in sums):
         said.append(f"cost: {cost:.2f} {currency} ({sum(item.completion_tokens for item in sums):,} tokens written)")
     return said

@@ -22,9 +22,9 @@ def test_sums_by_setting() -> None:
     assert (f2p.prompt_tokens, f2p.completion_tokens, f2p.cost) == (100, 20, 0.75)
     said = lines([c2p, f2p], "EUR")
     assert said == [
-        "1 of 3 completions (33%) were cut off by the limit of output tokens",
-        "1 completions answer a prompt that was shortened to fit into the model's context",
-        "1 completions were not drawn: the method alone exceeds the model's context (unsupported)",
+        "cut off by the limit of output tokens: 1 of 3 completions (33%)",
+        "answering a prompt that was shortened to fit into the model's context: 1 of 3 completions",
+        "not drawn, since the method alone exceeds the model's context: 1 of 3 (unsupported)",
         "cost: 0.75 EUR (20 tokens written)",
     ]
 
