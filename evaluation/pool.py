@@ -14,7 +14,9 @@ LINGER = 0.05  # seconds that a worker waits for more of the task that it has op
 
 
 class Slot(Protocol):
-    """One worker, wherever it runs. `run` raises WorkerLost for faults worth another try."""
+    """One worker, wherever it runs. `run` raises WorkerLost for faults worth another try; `start` is only to be early."""
+
+    async def start(self) -> None: ...
 
     async def run(self, work: Work) -> Any: ...
 
@@ -26,6 +28,8 @@ class LocalSlot:
 
     def __init__(self, station: Station) -> None:
         self.station = station
+
+    async def start(self) -> None: ...
 
     async def run(self, work: Work) -> Any:
         return await asyncio.to_thread(self.station.run, work)
@@ -76,6 +80,8 @@ class Pool:
         await asyncio.gather(*(slot.close() for slot in self.slots), return_exceptions=True)
 
     async def _serve(self, index: int) -> None:
+        with contextlib.suppress(WorkerLost):  # the first unit will find out
+            await self.slots[index].start()
         while True:
             async with self._wake:
                 unit = self._next(index, other=False)

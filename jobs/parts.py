@@ -44,6 +44,7 @@ class Parts:
 
     def __init__(self, config: RunConfig, folder: RunFolder, display: Display) -> None:
         self.config, self.display = config, display
+        self.judging = False  # verdicts are wanted as well: their workers start while a model loads
         self.warnings: list[str] = []
         self._cluster: RayCluster | None = None
         self._pool: Pool | None = None
@@ -125,6 +126,8 @@ class Parts:
             most = 1 if local or config.replicas == "auto" else os.cpu_count() or 1
             each, number = 0, 1 if local else replicas_for(config, most)
         dummy = config.load_format == "dummy"
+        if self.judging:
+            self.pool()
         folder = found.folder if dummy else await asyncio.to_thread(checkpoint.fetch, found)
         started = serving(config, engine.name, str(folder), max(1, each))
         self.display.say(

@@ -70,6 +70,7 @@ class Pipeline:
 
     async def both(self) -> None:
         """Draws what is missing and judges it."""
+        self.parts.judging = True
         await self._begin()
         await self._drawn(self._judged)
 

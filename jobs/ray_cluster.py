@@ -102,6 +102,9 @@ class RaySlot:
             self._actor = ray.remote(num_cpus=1, max_restarts=0)(StationActor).remote(self._make)
         return self._actor
 
+    async def start(self) -> None:
+        await self.pid()
+
     async def run(self, work: Work) -> Any:
         from ray.exceptions import RayActorError, RayError
 
@@ -117,7 +120,13 @@ class RaySlot:
         return result
 
     async def pid(self) -> int:
-        return int(await self._started().pid.remote())
+        from ray.exceptions import RayError
+
+        try:
+            return int(await self._started().pid.remote())
+        except RayError as error:
+            self._actor = None
+            raise WorkerLost(f"an evaluation worker did not start: {type(error).__name__}") from error
 
     async def close(self) -> None:
         if self._actor is not None:

@@ -72,6 +72,8 @@ class VllmReplica:
                 f"model={self.serving.name} is served by vLLM, which is not installed ({error}); "
                 "slurm/run.sh installs it (extras: gpu, cpu)"
             ) from error
+        if current_platform.is_cpu():  # the model in the engine's own process: one in between would spin on a core
+            os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         with _written_to(self._log):
             try:
                 arguments = AsyncEngineArgs(**self._arguments(current_platform.is_cpu()))
@@ -88,9 +90,8 @@ class VllmReplica:
         found |= {"max_model_len": serving.max_model_len} if serving.max_model_len else {}
         found |= {"block_size": serving.block_size} if serving.block_size else {}
         found |= {"distributed_executor_backend": serving.executor} if serving.executor else {}
-        if (
-            on_cpu
-        ):  # vLLM 0.32 dies there of a seeded request whose prompt is computed in parts: torch can't rewind its generator
+        if on_cpu:
+            # vLLM 0.32 dies of a seeded request whose prompt is computed in parts: torch can't rewind its generator there
             found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(serving.max_model_len, 8192)}
         return found | ({"limit_mm_per_prompt": {"image": 0}} if serving.text_only else {})
 

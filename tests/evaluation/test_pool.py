@@ -30,6 +30,8 @@ class Scripted:
             raise self.failures.pop(0)
         return given.payload
 
+    async def start(self) -> None: ...
+
     async def close(self) -> None:
         self.closed = True
 

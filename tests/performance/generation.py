@@ -3,7 +3,7 @@
 Throughput: the same prompts and the same sampling, in turn: through the job's drawing (prompts, fleet, Ray actor, rows on
 disk), and by vLLM's `LLM.generate` in a process of its own. Loading is in neither. Scheduler: `--prompts` prompts of k
 samples through the job's pipeline with an engine that answers at once (setting f2p: no syntax trees); memory of the driver.
-First verdict: a whole run on the sample benchmark; the share of completions that were on disk when the first verdict was.
+First verdict: a whole run on the sample benchmark; the share of completions that were in when the first verdict came.
 
 python -m tests.performance.generation [--json FILE] [--model tiny-qwen3] [--tasks N] [--repeat N] [--prompts N] [--only PART]
 """
@@ -228,19 +228,35 @@ def resident() -> int:
 # First verdict
 
 
+class Watch(Display):
+    """Notes how many completions there were at the first verdict."""
+
+    completions = 0
+    at_first: int | None = None
+
+    def done(self, name: str, amount: int = 1) -> None:
+        if name == "completions":
+            self.completions += amount
+        if name == "verdicts" and self.at_first is None:
+            self.at_first = self.completions
+        super().done(name, amount)
+
+
 def first_verdict(model: str) -> dict[str, Any]:
-    """Shards are named by the time at which they were written."""
+    watch = Watch()
     with tempfile.TemporaryDirectory() as place:
-        given = [f"model={model}", f"k={K}", "tracker=none", f"out={place}", "name=run"]
-        done = subprocess.run([sys.executable, "-m", "jobs.run", *given], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stderr[-2000:])
-        folder = Path(place) / "run"
-        first = min(path.name.partition("-")[0] for path in (folder / "verdicts").glob("*.parquet"))
-        shards = sorted((folder / "completions").glob("*.parquet"))
-        whole = sum(pq.read_metadata(path).num_rows for path in shards)
-        before = sum(pq.read_metadata(path).num_rows for path in shards if path.name < first)
-    return {"completions": whole, "before_the_first_verdict": before, "share": before / whole}
+
+        async def measure() -> None:
+            config = configuration.load([f"model={model}", f"k={K}", "tracker=none", f"out={place}", "name=run"])
+            run = RunFolder(Path(place) / "run", configuration.plain(config))
+            made = Pipeline(config, run, watch)
+            await made.both()
+            await made.close()
+            run.close()
+
+        asyncio.run(measure())
+    before = watch.at_first or 0
+    return {"completions": watch.completions, "before_the_first_verdict": before, "share": before / watch.completions}
 
 
 def main() -> None:
@@ -266,7 +282,7 @@ def main() -> None:
     if chosen.only in (None, "first_verdict"):
         found["first_verdict"] = part = first_verdict(chosen.model)
         before = f"{part['before_the_first_verdict']} of {part['completions']} completions ({part['share']:.1%})"
-        print(f"first verdict: with {before} on disk")
+        print(f"first verdict: with {before} in")
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return None

@@ -32,6 +32,8 @@ KILLS = Verdict(Outcome.VIOLATED, Reason.POSTCONDITION_VIOLATED, 0, "ViolationEr
 class AtOnce:
     """A worker that knows everything already."""
 
+    async def start(self) -> None: ...
+
     async def run(self, work: Work) -> Any:
         if isinstance(work.payload, list):
             return [None] * len(work.payload)
