@@ -12,10 +12,11 @@ import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ensures.errors import EngineFailed, InputError, PromptTooLong
+from ensures.errors import EngineFailed, EnsuresError, InputError, PromptTooLong
 from inference.fleet import Ask, Drawn, Reply
 from inference.sampling import Sampling
 
@@ -76,8 +77,12 @@ class VllmReplica:
             os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         with _written_to(self._log):
             try:
-                arguments = AsyncEngineArgs(**self._arguments(current_platform.is_cpu()))
-                self._engine = await asyncio.to_thread(AsyncLLM.from_engine_args, arguments)
+                config = AsyncEngineArgs(**self._arguments(current_platform.is_cpu())).create_engine_config()
+            except Exception as error:  # it would be so at every try
+                raise explained(self.serving, str(error), InputError) from error
+            try:
+                start = partial(AsyncLLM.from_vllm_config, config, disable_log_stats=True)
+                self._engine = await asyncio.to_thread(start)
             except Exception as error:
                 raise explained(self.serving, f"{self._said()}\n{error}") from error
         return {"vllm": vllm.__version__, "device": str(current_platform.device_name or current_platform.device_type)}
@@ -151,10 +156,11 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 _ARCHITECTURE = re.compile(r"Model architectures? (\[[^\]]*\]) (?:are not supported|failed to be inspected)")
+_KIND = re.compile(r"has model type `([^`]*)` but Transformers does not recognize")
 _CONTEXT = re.compile(r"max_model_len \((\d+)\) is greater than the derived max_model_len \([^=]*=([\d.]+)")
 
 
-def explained(serving: Serving, said: str) -> Exception:
+def explained(serving: Serving, said: str, otherwise: type[EnsuresError] = EngineFailed) -> Exception:
     """What kept vLLM from starting: an error that names the setting to change where there is one."""
     name = serving.name
     if found := _ARCHITECTURE.search(said):
@@ -169,7 +175,9 @@ def explained(serving: Serving, said: str) -> Exception:
             f"model.concurrent (now {serving.max_num_seqs}), or raise model.tensor_parallel "
             f"(now {serving.tensor_parallel_size}) or {share}"
         )
-    return EngineFailed(f"vLLM could not start {name}: {last_error(said) or said.strip()[-200:]}")
+    if found := _KIND.search(said):
+        return InputError(f"model={name}: this vLLM does not know the kind of model {found[1]}; choose another model=")
+    return otherwise(f"vLLM could not start {name}: {last_error(said) or ' '.join(said.split())[:300]}")
 
 
 def last_error(said: str) -> str:

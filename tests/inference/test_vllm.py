@@ -232,6 +232,12 @@ SERVING = Serving("path", "m", max_model_len=4096)
             r"does not support the architecture \['FooForCausalLM'\]",
         ),
         (
+            "Error parsing config: The checkpoint you are trying to load has model type `foo` but Transformers does not "
+            "recognize this architecture.",
+            InputError,
+            "does not know the kind of model foo; choose another model=",
+        ),
+        (
             "User-specified max_model_len (4096) is greater than the derived max_model_len (max_position_embeddings=2048.0 or",
             InputError,
             r"m has 2048 positions; set model\.context=2048 or less",
