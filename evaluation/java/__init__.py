@@ -1,0 +1,1 @@
+"""Java: JML postconditions, checked at run time."""

@@ -1,0 +1,1 @@
+"""JML, parsed for real: tokens, expressions, clauses."""
