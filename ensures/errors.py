@@ -38,6 +38,9 @@ class PromptTooLong(EnsuresError, ValueError):
 class Stopped(EnsuresError):
     """The user's wish: the run was asked to end, so nothing new is begun."""
 
+    def __init__(self) -> None:
+        super().__init__("the run was asked to end")
+
 
 class PreparationFailed(EnsuresError, RuntimeError):
     """The environment's fault, for one task: its workspace can't be built or its tests don't run. The task is unresolved."""

@@ -4,7 +4,6 @@ The original comes first: mutants are run only for candidates that hold on it (u
 A share of what shared executions said is audited; a task in which anything was said otherwise is judged in isolation.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,7 +20,7 @@ from evaluation.baseline import Baseline
 from evaluation.checker import Limit, Session, Submission
 from evaluation.diagnosis import Diagnosis, diagnose
 from evaluation.known import Known, passes
-from evaluation.pool import Pool
+from evaluation.pool import Pool, ended
 from evaluation.rows import Shards
 from evaluation.station import Work
 from evaluation.surveyor import Surveyor
@@ -131,10 +130,7 @@ class Judge:
         passed = [candidate for candidate in candidates if self._passed(candidate, bench)]
         subjects = bench.baseline.counted(bench.task)
         batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
-        done = await asyncio.gather(*(self._verdicts(bench, passed, batch) for batch in batches), return_exceptions=True)
-        for error in done:  # when all have ended: what the others gave is kept
-            if isinstance(error, BaseException):
-                raise error
+        await ended(self._verdicts(bench, passed, batch) for batch in batches)
 
     async def _audit(self, bench: "_Bench") -> bool:
         """Repeats a share of what was just given. True if everything was said again."""

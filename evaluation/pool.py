@@ -3,14 +3,24 @@
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from ensures.errors import EnsuresError, Stopped, WorkerLost
 from evaluation.station import Station, Work
 
+T = TypeVar("T")
 RETRIES = 2
 LINGER = 0.05  # seconds that a worker waits for more of the task that it has open: to open another costs ten times that
+
+
+async def ended(work: Iterable[Awaitable[T]]) -> list[T]:
+    """All results, side by side. A fault is raised when all have ended, so that what the others gave is kept."""
+    found = await asyncio.gather(*work, return_exceptions=True)
+    for item in found:
+        if isinstance(item, BaseException):
+            raise item
+    return found  # type: ignore[return-value]
 
 
 class Slot(Protocol):
@@ -58,7 +68,7 @@ class Pool:
 
     async def submit(self, work: Work) -> Any:
         if self._stopped:
-            raise Stopped("the run was asked to end")
+            raise Stopped()
         unit = _Unit(work)
         async with self._wake:
             self._pending[work.task.id].append(unit)
@@ -70,7 +80,7 @@ class Pool:
         self._stopped = True
         for units in self._pending.values():
             for unit in units:
-                self._finish(unit, error=Stopped("the run was asked to end"))
+                self._finish(unit, error=Stopped())
             units.clear()
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ A checkpoint is a repository on the model hub (the hub's own cache is used, and 
 folder on disk, or random weights made on the spot. Its revision names its content: the hub's commit, or a hash.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -75,24 +76,18 @@ def fetch(checkpoint: Checkpoint) -> Path:
         )
 
 
-class _explained:
+@contextlib.contextmanager
+def _explained(name: str, revision: str) -> Iterator[None]:
     """The hub's errors as one line that says what to do."""
+    from huggingface_hub import errors
 
-    def __init__(self, name: str, revision: str) -> None:
-        self.name, self.revision = name, revision
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception):
-            return
-        from huggingface_hub import errors
-
-        name = self.name
+    try:
+        yield
+    except Exception as error:
         if isinstance(error, errors.GatedRepoError):
             said = f"{name} is gated: accept its licence on its page on the model hub, then set HF_TOKEN (or `hf auth login`)"
         elif isinstance(error, errors.RevisionNotFoundError):
-            said = f"{name} has no revision {self.revision}; set model.revision"
+            said = f"{name} has no revision {revision}; set model.revision"
         elif isinstance(error, errors.RepositoryNotFoundError):
             said = f"{name} is not on the model hub, or private to others; mend model.checkpoint or set HF_TOKEN"
         elif isinstance(error, (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled)):
@@ -105,7 +100,7 @@ class _explained:
             first = str(error).strip().split("\n")[0] or type(error).__name__
             said = f"{name} can't be fetched from the model hub: {first}"
         else:
-            return
+            raise
         raise InputError(said) from error
 
 

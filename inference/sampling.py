@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 
@@ -44,6 +44,10 @@ def resolve(
     found: dict[str, Any] = {name: generation[name] for name in names if generation.get(name) is not None}
     if generation.get("do_sample") is False:
         found["temperature"] = 0.0
-    for config in (*([paper] if preset is Preset.PAPER else []), chosen):
-        found |= {name: value for name in names if (value := getattr(config, name)) is not None}
-    return Sampling(max_tokens, **found)
+    return Sampling(max_tokens, **found | given(paper, chosen, preset))
+
+
+def given(paper: SamplingConfig, chosen: SamplingConfig, preset: Preset) -> dict[str, Any]:
+    """What the preset and the user set."""
+    configs = (paper, chosen) if preset is Preset.PAPER else (chosen,)
+    return {name: value for config in configs for name, value in asdict(config).items() if value is not None}

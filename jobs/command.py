@@ -57,7 +57,7 @@ def usage(about: str, name: str) -> str:
 
 async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
     started = time.monotonic()
-    config.name = config.name or f"{config.dataset.kind}-{configuration.label(config.model)}"
+    config.name = config.name or f"{config.dataset.kind}-{config.model.label or config.model.engine}"
     folder = RunFolder(Path(config.out) / config.name, configuration.plain(config))
     asked: list[int] = []
     loop = asyncio.get_running_loop()

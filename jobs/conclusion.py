@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from analysis import generation, report, tables
@@ -15,6 +16,7 @@ from evaluation.baseline import Baseline
 from evaluation.judge import Unresolved
 from inference.dialects import icontract
 from jobs.config import RunConfig, plain
+from jobs.drawing import Row
 from jobs.pipeline import Pipeline
 from jobs.tracker import NoTracker, Tracker, WandbTracker
 
@@ -29,14 +31,17 @@ class Conclusion:
 
     def generated(self, seconds: float) -> None:
         """Of a run that only drew."""
-        for line in generation.lines(self._drawn(), self._currency):
+        names = ["task_id", "setting", "prompt_hash", "finish_reason", "left_out"]
+        names += ["prompt_tokens", "completion_tokens", "cost"]
+        for line in generation.lines(generation.drawn(self._completions(names)), self._currency):
             print(line)
         self._say_last(seconds, "", "")
 
     def evaluated(self, seconds: float) -> None:
         """Metrics, tables, report, tracker; and what the user reads last."""
         tracker = self._track()
-        candidates = self._candidates()
+        completions = list(self._completions())
+        candidates = self._candidates(completions)
         known = {task.id: self.pipeline.parts.surveyor.known(task) for task in self.tasks}
         tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.tasks]
         expected = [
@@ -59,7 +64,7 @@ class Conclusion:
         audited = audit.agreement(self.folder.audits.rows())
         scored, missing = metrics.score(verdicts, expected)
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
-        drawn = self._drawn()
+        drawn = generation.drawn(completions)
         self.folder.write("metrics.json", tables.metrics_json(rows, [dataclasses.asdict(item) for item in drawn]))
         tables.write(rows, self.folder.path / "tables")
         diagnosed = {row["candidate_id"]: row for row in self.folder.diagnoses.rows() if row["insensitive"] is not None}
@@ -94,23 +99,20 @@ class Conclusion:
         price = getattr(self.config.model, "price", None)
         return price.currency if price is not None else ""
 
-    def _candidates(self) -> dict[str, list[Candidate]]:
-        """This run's, by task, in the order of settings and samples."""
+    def _completions(self, columns: list[str] | None = None) -> Iterator[Row]:
+        """This run's rows."""
         current = self.pipeline.drawing.current
+        return (row for row in self.folder.completions.rows(columns) if row["key"] in current)
+
+    def _candidates(self, completions: Iterable[Row]) -> dict[str, list[Candidate]]:
+        """By task, in the order of settings and samples."""
         found: dict[str, list[Candidate]] = {task.id: [] for task in self.tasks}
-        for row in self.folder.completions.rows():
-            if row["key"] in current:
-                found[row["task_id"]].append(self.pipeline.drawing.candidate(row))
+        for row in completions:
+            found[row["task_id"]].append(self.pipeline.drawing.candidate(row))
         names = list(dict.fromkeys(self.config.settings))
         for candidates in found.values():
             candidates.sort(key=lambda c: (names.index(c.setting.value) if c.setting.value in names else 0, c.sample))
         return found
-
-    def _drawn(self) -> list[generation.Drawn]:
-        current = self.pipeline.drawing.current
-        names = ["key", "task_id", "setting", "prompt_hash", "finish_reason", "left_out"]
-        names += ["prompt_tokens", "completion_tokens", "cost"]
-        return generation.drawn(row for row in self.folder.completions.rows(names) if row["key"] in current)
 
     def _verdicts(self) -> tuple[list[dict[str, Any]], int | None]:
         """The rows of this run's candidates; and how many are otherwise under the other limit, where that was run, too."""

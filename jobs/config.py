@@ -278,13 +278,6 @@ def _check(config: RunConfig) -> None:
     check_prompt(config.prompt)
 
 
-def label(model: Any) -> str:
-    """The model's part of a run's default name."""
-    folder = Path(getattr(model, "path", "") or "").stem
-    served = getattr(model, "served", "") or getattr(model, "checkpoint", "")
-    return str(model.name or folder or served.rpartition("/")[2] or model.engine)
-
-
 def plain(config: RunConfig) -> dict[str, Any]:
     """The configuration as it is stored and shown."""
     found = OmegaConf.to_container(OmegaConf.structured(config), enum_to_str=True)

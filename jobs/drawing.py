@@ -71,8 +71,7 @@ class Drawing:
     async def draw(self, task: Task, setting: Setting) -> list[Row]:
         """The rows of all k, in the order of samples. Raises EngineFailed, WorkerLost, PreparationFailed, InputError,
         Stopped; what was drawn until then is stored."""
-        work = await self._assignment(task, setting)
-        rows = self._stored.rows(self._keys(work))
+        work, rows = await self._assignment(task, setting)
         self.display.done("completions", len(rows))
         if work.samples:
             await self.strategy.infer(work, Tools(self.engine, self.parse, partial(self._record, rows)))
@@ -80,8 +79,8 @@ class Drawing:
 
     async def stored(self, task: Task, setting: Setting) -> list[Row] | None:
         """The rows of all k where all are stored, without an engine; otherwise None."""
-        work = await self._assignment(task, setting)
-        return None if work.samples else self._mine(self._stored.rows(self._keys(work)))
+        work, rows = await self._assignment(task, setting)
+        return None if work.samples else self._mine(rows)
 
     def _mine(self, rows: list[Row]) -> list[Row]:
         self.current.update(row["key"] for row in rows)
@@ -94,10 +93,8 @@ class Drawing:
         setting = Setting(row["setting"])
         return Candidate(row["key"], row["task_id"], row["model"], setting, row["sample"], row["text"], artifact, views)
 
-    def _keys(self, work: Assignment) -> list[str]:
-        return [content_key(work.key, sample) for sample in range(self.k)]
-
-    async def _assignment(self, task: Task, setting: Setting) -> Assignment:
+    async def _assignment(self, task: Task, setting: Setting) -> tuple[Assignment, list[Row]]:
+        """What is to be drawn, and the rows of what is stored."""
         prompts: Sequence[Prompt] = ()
         if self.engine.setting is None:
             prompts = await self._ladder(task, setting)
@@ -105,13 +102,14 @@ class Drawing:
         if task.id not in self._task_keys:
             self._task_keys[task.id] = task.key
         request = content_key(self._task_keys[task.id], setting, self.engine.identity, whole, self.keyed, self.seed)
-        missing = [sample for sample in range(self.k) if content_key(request, sample) not in self._stored]
+        keys = [content_key(request, sample) for sample in range(self.k)]
+        missing = [sample for sample, key in enumerate(keys) if key not in self._stored]
         if missing and isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.k:
             raise InputError(
                 f"the recorded completions hold {self.engine.samples(task, setting)} samples of {task.id} in "
                 f"{setting.value}, k={self.k} are wanted; set k"
             )
-        return Assignment(task, setting, missing, seed_from(request), request, prompts)
+        return Assignment(task, setting, missing, seed_from(request), request, prompts), self._stored.rows(keys)
 
     async def _ladder(self, task: Task, setting: Setting) -> Ladder:
         module = task.implementation

@@ -26,8 +26,8 @@ from inference.engines.invariants import Invariants
 from inference.engines.openai import Openai
 from inference.engines.reference import Reference
 from inference.engines.replay import Replay
-from inference.engines.vllm import Vllm, gpus_for, locate, replicas_for, serving
-from inference.engines.vllm_replica import VllmReplica
+from inference.engines.vllm import Vllm, gpus_for, locate, replicas_for
+from inference.engines.vllm_replica import Serving, VllmReplica
 from inference.fleet import Replica
 from jobs.config import AutoCheckerConfig, RunConfig
 from jobs.observer import PoolObserver
@@ -125,16 +125,16 @@ class Parts:
             _fits_without_gpu(engine)
             most = 1 if local or config.replicas == "auto" else os.cpu_count() or 1
             each, number = 0, 1 if local else replicas_for(config, most)
-        dummy = config.load_format == "dummy"
         if self.judging:
             self.pool()
+        dummy = config.load_format == "dummy"
         folder = found.folder if dummy else await asyncio.to_thread(checkpoint.fetch, found)
-        started = serving(config, engine.name, str(folder), max(1, each))
+        started = Serving(config, engine.name, str(folder), each)
         self.display.say(
             f"starting {number} replica{'s' * (number != 1)} of {engine.name}"
             + (f", {each} GPU{'s' * (each != 1)} each" if each else ", on the CPU")
         )
-        return [VllmReplica(started)] if local else [RayReplica(started, each) for _ in range(number)]
+        return [VllmReplica(started)] if local else [RayReplica(started) for _ in range(number)]
 
     def stop(self) -> None:
         """Nothing new is begun."""

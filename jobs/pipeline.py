@@ -17,6 +17,7 @@ from construction import sample as construction
 from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped, WorkerLost
 from ensures.task import Language, Setting, Task
 from evaluation.judge import Judge, Unresolved
+from evaluation.pool import ended
 from inference.strategies.single_pass import SinglePass
 from jobs.config import RunConfig
 from jobs.drawing import Drawing, Row
@@ -125,18 +126,14 @@ class Pipeline:
 
         async def one(task: Task) -> None:
             nonlocal left
-            draws = [self._draw(task, setting) for setting in self._settings(task)]
-            found = await asyncio.gather(*draws, return_exceptions=True)
-            left -= 1
-            if not left:
-                await self.engine.close()
-            rows: list[Row] = []
-            for item in found:  # when all have ended: what is in flight is written before anything is given up
-                if isinstance(item, BaseException):
-                    raise item
-                rows += item
+            try:
+                found = await ended(self._draw(task, setting) for setting in self._settings(task))
+            finally:
+                left -= 1
+                if not left:
+                    await self.engine.close()
             with self._open():
-                await then(task, rows)
+                await then(task, [row for rows in found for row in rows])
 
         await self._each(one)
 
@@ -170,7 +167,7 @@ class Pipeline:
             self.folder.flush()
             self.unresolved += self.judge.unresolved
         if self._stopped:
-            raise Stopped("the run was asked to end")
+            raise Stopped()
 
     async def _keep(self) -> None:
         """Rows that wait in memory go to disk also while nothing new comes."""
@@ -191,7 +188,7 @@ class Pipeline:
     async def _draw(self, task: Task, setting: Setting) -> list[Row]:
         """Nothing where it can't be done: it is unresolved then."""
         if self._stopped:
-            raise Stopped("the run was asked to end")
+            raise Stopped()
         self._drawing += self.config.k
         try:
             return await self.drawing.draw(task, setting)
@@ -205,7 +202,7 @@ class Pipeline:
     async def _judged(self, task: Task, rows: list[Row]) -> None:
         if rows:
             if self._stopped:
-                raise Stopped("the run was asked to end")
+                raise Stopped()
             await self.judge.judge(task, [self.drawing.candidate(row) for row in rows])
         self.display.done("tasks")
 

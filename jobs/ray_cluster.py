@@ -68,6 +68,31 @@ class RayCluster:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+async def answer(call: Any, who: str, lost: type[EnsuresError]) -> Any:
+    """What an actor's call gave. Our own errors come as values and are raised; `lost` is, where the actor or Ray failed."""
+    from ray.exceptions import RayActorError, RayError
+
+    try:
+        good, result = await call
+    except RayActorError as error:
+        raise lost(f"{who} died ({type(error).__name__})") from error
+    except RayError as error:
+        raise lost(f"{who} failed: {' '.join(str(error).split())[-300:]}") from error
+    if not good:
+        raise result
+    return result
+
+
+async def end(actor: Any, seconds: float) -> None:
+    """Lets the actor close what it holds, then ends it."""
+    import ray
+
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(actor.close.remote(), timeout=seconds)
+    with contextlib.suppress(Exception):
+        ray.kill(actor)
+
+
 class StationActor:
     """What runs in the actor's process."""
 
@@ -106,18 +131,14 @@ class RaySlot:
         await self.pid()
 
     async def run(self, work: Work) -> Any:
-        from ray.exceptions import RayActorError, RayError
+        from ray.exceptions import RayActorError
 
         try:
-            good, result = await self._started().run.remote(work)
-        except RayActorError as error:
-            self._actor = None
-            raise WorkerLost(f"an evaluation worker died: {type(error).__name__}") from error
-        except RayError as error:
-            raise WorkerLost(f"Ray failed: {' '.join(str(error).split())[-300:]}") from error
-        if not good:
-            raise result
-        return result
+            return await answer(self._started().run.remote(work), "an evaluation worker", WorkerLost)
+        except WorkerLost as error:
+            if isinstance(error.__cause__, RayActorError):
+                self._actor = None
+            raise
 
     async def pid(self) -> int:
         from ray.exceptions import RayError
@@ -130,10 +151,5 @@ class RaySlot:
 
     async def close(self) -> None:
         if self._actor is not None:
-            import ray
-
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(self._actor.close.remote(), timeout=5)
-            with contextlib.suppress(Exception):
-                ray.kill(self._actor)
+            await end(self._actor, 5)
             self._actor = None

@@ -14,6 +14,7 @@ from ensures.errors import EngineFailed, EnsuresError
 from inference.engines.vllm_replica import ENVIRONMENT, Serving, VllmReplica
 from inference.fleet import Ask, Reply
 from inference.sampling import Sampling
+from jobs.ray_cluster import answer, end
 
 PLACED_SECONDS = 600.0  # for a placement group: other jobs may hold the GPUs
 
@@ -33,12 +34,15 @@ class ReplicaActor:
     def pid(self) -> int:
         return os.getpid()
 
+    async def close(self) -> None:
+        await self.replica.close()
+
 
 class RayReplica:
     """A replica that is one actor, made anew at every start."""
 
-    def __init__(self, serving: Serving, gpus: int) -> None:
-        self.serving, self.gpus = serving, gpus
+    def __init__(self, serving: Serving) -> None:
+        self.serving, self.gpus = serving, serving.gpus
         self._actor: Any = None
         self._group: Any = None
 
@@ -48,7 +52,7 @@ class RayReplica:
 
         # threads of a tiny model only get in each other's way
         variables = {**ENVIRONMENT, "OMP_NUM_THREADS": "1"} if not self.gpus else dict(ENVIRONMENT)
-        most = max(1000, 4 * self.serving.max_num_seqs)
+        most = max(1000, 4 * self.serving.config.concurrent)
         options: dict[str, Any] = {"max_restarts": 0, "max_concurrency": most, "runtime_env": {"env_vars": variables}}
         options |= await self._placed()
         self._actor = ray.remote(**options)(ReplicaActor).remote(self.serving)
@@ -81,30 +85,15 @@ class RayReplica:
         return int(await self._actor.pid.remote())
 
     async def _call(self, name: str, *arguments: Any) -> Any:
-        from ray.exceptions import RayActorError, RayError
-
         if self._actor is None:
             raise EngineFailed(f"the replica of {self.serving.name} was closed")
-        try:
-            good, result = await self._actor.call.remote(name, *arguments)
-        except RayActorError as error:
-            raise EngineFailed(f"a replica of {self.serving.name} died ({type(error).__name__})") from error
-        except RayError as error:
-            raise EngineFailed(f"a replica of {self.serving.name} failed: {' '.join(str(error).split())[-300:]}") from error
-        if not good:
-            raise result
-        return result
+        return await answer(self._actor.call.remote(name, *arguments), f"a replica of {self.serving.name}", EngineFailed)
 
     async def close(self) -> None:
         actor, self._actor = self._actor, None
         group, self._group = self._group, None
         if actor is not None:
-            import ray
-
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(actor.call.remote("close"), timeout=20)
-            with contextlib.suppress(Exception):
-                ray.kill(actor)
+            await end(actor, 20)
         if group is not None:
             from ray.util.placement_group import remove_placement_group
 

@@ -17,7 +17,7 @@ find_python() {
 
 # set_up ROOT EXTRA...: the packages, and those of each extra. vllm is gpu or cpu, as this machine has it.
 set_up() {
-  local root=$1 extra wanted mark python
+  local root=$1 extra wanted mark python wait
   shift
   VENV=${ENSURES_VENV:-$root/.venv}
   wanted=$(sha256sum < "$root/pyproject.toml" | cut -c1-16)
@@ -32,7 +32,8 @@ set_up() {
         || stop "$python can't make a virtual environment; install its venv package (python3-venv)"
     fi
     [ "$extra" = base ] && install --upgrade 'pip>=24.0'
-    say "installing the pinned packages${extra:+ ($extra)}: $([ "$extra" = gpu ] || [ "$extra" = cpu ] && echo "vLLM, several minutes" || echo "a minute or two")"
+    case $extra in gpu | cpu) wait="vLLM, several minutes" ;; *) wait="a minute or two" ;; esac
+    say "installing the pinned packages ($extra): $wait"
     # vLLM for CPUs has no use for vision and audio packages, whose builds break it: it is installed without its
     # requirements, and those but these after it
     if [ "$extra" = cpu ]; then

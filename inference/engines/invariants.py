@@ -27,6 +27,10 @@ class InvariantsConfig:
     share_of_templates: float = 0.8
     least_calls: int = 1  # calls in sight on which a clause must have held
 
+    @property
+    def label(self) -> str:
+        return self.name
+
 
 class Invariants:
     hostile = False
@@ -35,7 +39,7 @@ class Invariants:
     origin: dict[str, str] = {}
 
     def __init__(self, config: InvariantsConfig, observer: Observer) -> None:
-        self.config, self.observer, self.name = config, observer, config.name
+        self.config, self.observer, self.name = config, observer, config.label
         self.identity: Any = ["invariants", GRAMMAR, config]
 
     def covers(self, task: Task, setting: Setting) -> bool:

@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ from ensures.task import Setting, Task
 from inference.engine import Completion, Prompt, Request
 from inference.fit import fitted, runs
 from inference.prompts import LADDER
-from inference.sampling import Preset, SamplingConfig
+from inference.sampling import Preset, SamplingConfig, given
 from inference.thinking import cut
 
 _AGAIN = (408, 409, 425, 429)
@@ -71,6 +71,10 @@ class OpenaiConfig:
     pause_seconds: float = 1.0  # before the second attempt; doubled, with jitter, before each one after, a minute at most
     price: PriceConfig = field(default_factory=PriceConfig)
 
+    @property
+    def label(self) -> str:
+        return self.name or self.served
+
 
 class _Nonsense(Exception):
     """The endpoint answered, and it is no completion."""
@@ -88,7 +92,7 @@ class Openai:
 
     def __init__(self, config: OpenaiConfig, environment: Mapping[str, str] = os.environ) -> None:
         self.config = config
-        self.name = config.name or config.served
+        self.name = config.label
         if not config.served:
             raise InputError("model.served is empty: the model's name at the endpoint")
         url = urlsplit(config.base_url)
@@ -134,10 +138,9 @@ class Openai:
 
     def _sampling(self) -> dict[str, Any]:
         """What every request holds beside model and messages."""
-        fields: dict[str, Any] = {self.config.max_tokens_field: self.config.max_tokens}
-        for config in (*([self.config.paper] if self.config.preset is Preset.PAPER else []), self.config.sampling):
-            fields |= {name: value for name, value in asdict(config).items() if value is not None}
-        return fields | dict(self.config.body)
+        config = self.config
+        sampling = given(config.paper, config.sampling, config.preset)
+        return {config.max_tokens_field: config.max_tokens, **sampling, **config.body}
 
     async def _reach(self) -> None:
         """Once, before the first request: an endpoint that isn't there is the user's to mend, and at once."""
@@ -190,7 +193,7 @@ class Openai:
             at = first + len(found)
             async with self._gate:
                 if self._stopped:
-                    raise Stopped("the run was asked to end")
+                    raise Stopped()
                 started = time.monotonic()
                 answer = await self._ask(prompt.text, n - len(found), seed + at)
                 seconds = time.monotonic() - started

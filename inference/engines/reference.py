@@ -12,6 +12,10 @@ class ReferenceConfig:
     engine: str = "reference"
     name: str = "reference"
 
+    @property
+    def label(self) -> str:
+        return self.name
+
 
 class Reference:
     hostile = False
@@ -21,7 +25,7 @@ class Reference:
     identity: Any = "reference"
 
     def __init__(self, config: ReferenceConfig) -> None:
-        self.name = config.name
+        self.name = config.label
 
     def covers(self, task: Task, setting: Setting) -> bool:
         return task.reference is not None

@@ -25,6 +25,10 @@ class ReplayConfig:
     path: str = ""
     setting: str = "f2p"  # of records that name none
 
+    @property
+    def label(self) -> str:
+        return self.name or Path(self.path).stem
+
 
 class Replay:
     hostile = True
@@ -36,7 +40,7 @@ class Replay:
         if not config.path:
             raise InputError("model=replay needs model.path: JSON lines or Parquet with task_id, setting, sample, text")
         path = Path(config.path)
-        self.name = config.name or path.stem
+        self.name = config.label
         self._texts: dict[tuple[str, str], dict[int, str]] = {}
         for row, record in enumerate(_records(path), 1):
             if "postcondition" in record and "n" in record:

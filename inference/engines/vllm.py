@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ensures.candidate import CONTEXT
@@ -17,7 +18,6 @@ from ensures.task import Setting, Task
 from inference import checkpoint as checkpoints
 from inference.checkpoint import Checkpoint
 from inference.engine import Completion, Prompt, Request
-from inference.engines.vllm_replica import Serving
 from inference.fit import fitted, runs
 from inference.fleet import Ask, Fleet, Replica
 from inference.prompts import LADDER
@@ -59,14 +59,16 @@ class VllmConfig:
     text_only: bool = False  # of a model that could read images
     cpu_cache_gb: int = 1  # KV cache of a replica without a GPU
 
+    @property
+    def label(self) -> str:
+        return self.name or Path(self.path).name or self.checkpoint.rpartition("/")[2]
+
 
 Launch = Callable[["Vllm"], Awaitable[Sequence[Replica]]]
 
 
 def locate(config: VllmConfig, random: Callable[[Architecture], Any]) -> Checkpoint:
     """The configured checkpoint, by its small files. Raises InputError."""
-    from pathlib import Path
-
     if config.path:
         return checkpoints.on_disk(Path(config.path))
     if config.random is not Architecture.NONE:
@@ -82,7 +84,7 @@ class Vllm:
 
     def __init__(self, config: VllmConfig, checkpoint: Checkpoint, launch: Launch) -> None:
         self.config, self.checkpoint, self.launch = config, checkpoint, launch
-        self.name = config.name or config.path.rstrip("/").rpartition("/")[2] or config.checkpoint.rpartition("/")[2]
+        self.name = config.label
         self.sampling = resolve(checkpoint.generation, config.paper, config.sampling, config.preset, config.max_tokens)
         self.context = config.context or checkpoint.context
         if 0 < checkpoint.context < config.context:
@@ -148,14 +150,14 @@ class Vllm:
     async def _serving(self) -> Fleet:
         async with self._opening:
             if self._stopped:
-                raise Stopped("the run was asked to end")
+                raise Stopped()
             if self._fleet is None:
                 self._starting = asyncio.ensure_future(self._start())
                 try:
                     await self._starting
                 except asyncio.CancelledError:
                     if self._stopped:
-                        raise Stopped("the run was asked to end") from None
+                        raise Stopped() from None
                     raise
                 finally:
                     self._starting = None
@@ -209,27 +211,6 @@ class Vllm:
                 )
             )
         return found
-
-
-def serving(config: VllmConfig, name: str, model: str, tensor_parallel: int) -> Serving:
-    """What each replica is started with."""
-    return Serving(
-        model=model,
-        name=name,
-        dtype=config.dtype,
-        max_model_len=config.context,
-        tensor_parallel_size=tensor_parallel,
-        max_num_seqs=config.concurrent,
-        gpu_memory_utilization=config.memory_fraction,
-        load_format=config.load_format,
-        enforce_eager=config.eager,
-        block_size=config.block_size,
-        text_only=config.text_only,
-        executor="ray" if tensor_parallel > 1 else "",
-        thinking=config.thinking,
-        cpu_cache_gb=config.cpu_cache_gb,
-        template=dict(config.template),
-    )
 
 
 def gpus_for(config: VllmConfig, checkpoint: Checkpoint, gpu_gib: float, gpus: int) -> int:

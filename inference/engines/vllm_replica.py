@@ -11,12 +11,13 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ensures.errors import EngineFailed, EnsuresError, InputError, PromptTooLong
+from inference.engines.vllm import VllmConfig
 from inference.fleet import Ask, Drawn, Reply
 from inference.sampling import Sampling
 
@@ -30,23 +31,12 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What a replica is started with: vLLM's own names, but for `cpu_cache_gb` (its KV cache where there is no GPU)."""
+    """What a replica is started with. `name` is the model's, in messages; `model` the folder with its checkpoint."""
 
+    config: VllmConfig
+    name: str
     model: str
-    name: str  # of the model, in messages
-    dtype: str = "auto"
-    max_model_len: int = 0
-    tensor_parallel_size: int = 1
-    max_num_seqs: int = 256
-    gpu_memory_utilization: float = 0.9
-    load_format: str = "auto"
-    enforce_eager: bool = False
-    block_size: int = 0
-    text_only: bool = False
-    executor: str = ""  # ray: workers on the GPUs of the placement group that the replica lives in
-    thinking: bool = False
-    cpu_cache_gb: int = 1
-    template: dict[str, Any] = field(default_factory=dict)  # further arguments of the chat template
+    gpus: int = 0  # of the replica; 0: none, or the one that vLLM finds
 
 
 class VllmReplica:
@@ -59,8 +49,8 @@ class VllmReplica:
         self._log = Path(self._folder.name) / "log"
 
     async def start(self) -> dict[str, str]:
-        os.environ.update({**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": str(self.serving.cpu_cache_gb)})
-        if self.serving.enforce_eager:
+        os.environ.update({**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": str(self.serving.config.cpu_cache_gb)})
+        if self.serving.config.eager:
             os.environ["TORCH_COMPILE_DISABLE"] = "1"
         await self.close()
         try:
@@ -88,23 +78,38 @@ class VllmReplica:
         return {"vllm": vllm.__version__, "device": str(current_platform.device_name or current_platform.device_type)}
 
     def _arguments(self, on_cpu: bool) -> dict[str, Any]:
-        serving = self.serving
-        names = ("model", "dtype", "tensor_parallel_size", "max_num_seqs", "gpu_memory_utilization", "load_format")
-        found = {name: getattr(serving, name) for name in (*names, "enforce_eager")}
-        found |= {"enable_prefix_caching": True, "disable_log_stats": True, "seed": 0}
-        found |= {"max_model_len": serving.max_model_len} if serving.max_model_len else {}
-        found |= {"block_size": serving.block_size} if serving.block_size else {}
-        found |= {"distributed_executor_backend": serving.executor} if serving.executor else {}
+        """vLLM's own names."""
+        config, gpus = self.serving.config, self.serving.gpus
+        found: dict[str, Any] = {
+            "model": self.serving.model,
+            "dtype": config.dtype,
+            "tensor_parallel_size": max(1, gpus),
+            "max_num_seqs": config.concurrent,
+            "gpu_memory_utilization": config.memory_fraction,
+            "load_format": config.load_format,
+            "enforce_eager": config.eager,
+            "enable_prefix_caching": True,
+            "disable_log_stats": True,
+            "seed": 0,
+        }
+        if config.context:
+            found["max_model_len"] = config.context
+        if config.block_size:
+            found["block_size"] = config.block_size
+        if gpus > 1:  # workers on the GPUs of the placement group that the replica lives in
+            found["distributed_executor_backend"] = "ray"
+        if config.text_only:
+            found["limit_mm_per_prompt"] = {"image": 0}
         if on_cpu:
             # vLLM 0.32 dies of a seeded request whose prompt is computed in parts: torch can't rewind its generator there
-            found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(serving.max_model_len, 8192)}
-        return found | ({"limit_mm_per_prompt": {"image": 0}} if serving.text_only else {})
+            found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(config.context, 8192)}
+        return found
 
     def _tokens(self, text: str) -> tuple[str, list[int]]:
         """The prompt after the chat template, and its tokens."""
         tokenizer = self._engine.get_tokenizer()
         messages = [{"role": "user", "content": text}]
-        given = {"enable_thinking": self.serving.thinking, **self.serving.template}
+        given = {"enable_thinking": self.serving.config.thinking, **self.serving.config.template}
         try:
             rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
         except ValueError as error:
@@ -169,11 +174,11 @@ def explained(serving: Serving, said: str, otherwise: type[EnsuresError] = Engin
         limit = int(float(found[2]))
         return InputError(f"model.context={found[1]}: {name} has {limit} positions; set model.context={limit} or less")
     if _MEMORY.search(said):
-        share = f"model.memory_fraction={serving.gpu_memory_utilization}"
+        config, gpus = serving.config, max(1, serving.gpus)
         return InputError(
-            f"model={name} does not fit into memory: lower model.context (now {serving.max_model_len or 'the whole'}) or "
-            f"model.concurrent (now {serving.max_num_seqs}), or raise model.tensor_parallel "
-            f"(now {serving.tensor_parallel_size}) or {share}"
+            f"model={name} does not fit into memory: lower model.context (now {config.context or 'the whole'}) or "
+            f"model.concurrent (now {config.concurrent}), or raise model.tensor_parallel (now {gpus}) or "
+            f"model.memory_fraction={config.memory_fraction}"
         )
     if found := _KIND.search(said):
         return InputError(f"model={name}: this vLLM does not know the kind of model {found[1]}; choose another model=")

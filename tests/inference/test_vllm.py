@@ -18,7 +18,7 @@ from ensures.task import Setting
 from inference import tiny
 from inference.checkpoint import on_disk
 from inference.engine import Completion, Prompt, Request
-from inference.engines.vllm import Vllm, VllmConfig, serving
+from inference.engines.vllm import Vllm, VllmConfig
 from inference.engines.vllm_replica import Serving, explained
 from inference.fleet import Fleet, Replica
 from inference.prompts import Ladder, PromptConfig
@@ -46,8 +46,8 @@ class Served:
         checkpoint = on_disk(tiny.checkpoint(config.random, environment.cache_root()))
 
         async def launch(engine: Vllm) -> Sequence[Replica]:
-            started = serving(config, engine.name, str(checkpoint.folder), 1)
-            self.replicas = [RayReplica(started, 0) for _ in range(2)]
+            started = Serving(config, engine.name, str(checkpoint.folder))
+            self.replicas = [RayReplica(started) for _ in range(2)]
             return self.replicas
 
         self.engine = Vllm(config, checkpoint, launch)
@@ -204,7 +204,7 @@ def alive(pid: int) -> bool:
 
 # What keeps vLLM from starting
 
-SERVING = Serving("path", "m", max_model_len=4096)
+SERVING = Serving(VllmConfig(context=4096), "m", "path")
 
 
 @pytest.mark.parametrize(

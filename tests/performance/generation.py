@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import pickle
 import resource
 import statistics
 import subprocess
@@ -28,8 +29,8 @@ import pyarrow.parquet as pq
 from benchmark import schema
 from ensures.task import PROMPTED, Language, Program, Setting, Task
 from inference.engine import Completion, Request
-from inference.engines.vllm import Vllm, serving
-from inference.engines.vllm_replica import ENVIRONMENT, VllmReplica
+from inference.engines.vllm import Vllm
+from inference.engines.vllm_replica import ENVIRONMENT, Serving, VllmReplica
 from jobs import config as configuration
 from jobs.drawing import Row
 from jobs.pipeline import Pipeline
@@ -101,8 +102,8 @@ def throughput(model: Sequence[str], count: int, repeat: int) -> dict[str, Any]:
                 rows = pq.read_table(run.path / "completions", columns=["completion_tokens"]).to_pydict()["completion_tokens"]
                 rates["ours"].append(sum(rows) / seconds)
                 run.close()
-                asked = Path(place) / f"{number}.json"
-                asked.write_text(json.dumps(await prompts_of(made, tasks)))
+                asked = Path(place) / f"{number}.pickle"
+                asked.write_bytes(pickle.dumps(await prompts_of(made, tasks)))
                 # one after the other: theirs has the machine for itself, ours is idle meanwhile
                 rates["vllm"].append(await asyncio.to_thread(theirs, asked))
                 mine, other = rates["ours"][-1], rates["vllm"][-1]
@@ -120,9 +121,9 @@ async def prompts_of(made: Pipeline, tasks: list[Task]) -> dict[str, Any]:
     engine = made.engine
     assert isinstance(engine, Vllm)
     works = [await made.drawing._assignment(task, setting) for task in tasks for setting in PROMPTED]
-    found = [(work.prompts[0].text, work.seed) for work in works]
-    started = serving(engine.config, engine.name, str(engine.checkpoint.folder), 1)
-    return {"prompts": found, "serving": asdict(started), "sampling": asdict(engine.sampling)}
+    found = [(work.prompts[0].text, work.seed) for work, _ in works]
+    started = Serving(engine.config, engine.name, str(engine.checkpoint.folder))
+    return {"prompts": found, "serving": started, "sampling": asdict(engine.sampling)}
 
 
 def theirs(asked: Path) -> float:
@@ -146,15 +147,16 @@ def generate(asked: Path) -> None:
     from vllm import LLM, SamplingParams
     from vllm.platforms import current_platform
 
-    from inference.engines.vllm_replica import Serving
-
-    given = json.loads(asked.read_text())
-    started = Serving(**given["serving"])
+    given = pickle.loads(asked.read_bytes())
+    started: Serving = given["serving"]
     llm = LLM(**VllmReplica(started)._arguments(current_platform.is_cpu()))
     tokenizer = llm.get_tokenizer()
     rendered = [
         tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True, enable_thinking=started.thinking
+            [{"role": "user", "content": text}],
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=started.config.thinking,
         )
         for text, _ in given["prompts"]
     ]

@@ -119,7 +119,7 @@ class _Parser:
 
     def _java(self, given: Sequence[Token]) -> Expression:
         chain = self._chained(given)
-        parts = chain if chain is not None else self._pieces(given, statements=False)
+        parts = chain if chain is not None else self._pieces(given)
         if len(parts) == 1 and not isinstance(parts[0], str):
             return parts[0]
         return Java(tuple(parts))
@@ -144,12 +144,12 @@ class _Parser:
                 operands = tuple(self._java(self._some(piece, segment[order[0]])) for piece in pieces)
                 found.append(Chain(operands, operators))
             else:
-                found += self._pieces(segment, statements=False)
+                found += self._pieces(segment)
             if after < len(given):
                 found.append(self._between(given, after))
         return _joined(found) if any_ else None
 
-    def _pieces(self, given: Sequence[Token], statements: bool) -> list["str | Expression"]:
+    def _pieces(self, given: Sequence[Token]) -> list["str | Expression"]:
         """Text and JML in turn; what stands in brackets is parsed for itself."""
         found: list[str | Expression] = []
         at, index = given[0].start if given else 0, 0
@@ -179,7 +179,7 @@ class _Parser:
             return [self.text[given[open_].start : given[close].end]]
         found: list[str | Expression] = [self.text[given[open_].start : inner[0].start]]
         if given[open_].text == "{" and self._first(inner, (";", "->")) is not None:
-            found += self._pieces(inner, statements=True)  # a block: of a lambda, a switch, a class
+            found += self._pieces(inner)  # a block: of a lambda, a switch, a class
         else:
             commas = [-1, *(index for index in self._top(inner) if inner[index].text == ","), len(inner)]
             for before, after in pairwise(commas):
