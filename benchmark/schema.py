@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ensures.errors import InputError
-from ensures.task import Language, Mutant, Package, Program, Repository, Source, Task
+from ensures.task import Language, Mutant, Package, Program, Release, Repository, Source, Task
 
 _TEXTS = pa.list_(pa.string())
 _SOURCE = pa.struct(
     [
-        ("kind", pa.string()),  # package | repository | program
+        ("kind", pa.string()),  # package | repository | release | program
         ("name", pa.string()),
         ("version", pa.string()),  # a package's version, a repository's commit
         ("sha256", pa.string()),
@@ -29,6 +29,13 @@ _SOURCE = pa.struct(
         ("benchmark", pa.string()),
         ("inputs", _TEXTS),
         ("tolerance", pa.float64()),
+        ("digest", pa.string()),
+        ("package", pa.string()),
+        ("archive", pa.string()),
+        ("sources", _TEXTS),
+        ("tests", _TEXTS),
+        ("jars", _TEXTS),
+        ("arguments", _TEXTS),
     ]
 )
 _MUTANT = pa.struct(
@@ -69,7 +76,7 @@ def to_record(task: Task) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
 
 
-_KINDS = {Package: "package", Repository: "repository", Program: "program"}
+_KINDS = {Package: "package", Repository: "repository", Release: "release", Program: "program"}
 
 
 def _source_record(source: Source) -> dict[str, Any]:
@@ -178,10 +185,28 @@ def package(fields: Record) -> Package:
     )
 
 
+def release(fields: Record) -> Release:
+    return Release(
+        fields.text("name"),
+        fields.text("version"),
+        fields.text("digest"),
+        fields.text("licence", ""),
+        fields.text("date", ""),
+        fields.text("package", ""),
+        fields.text("archive", ""),
+        fields.texts("sources", ("src/main/java",)),
+        fields.texts("tests", ("src/test/java",)),
+        fields.texts("jars"),
+        fields.texts("arguments"),
+    )
+
+
 def _source(fields: Record) -> Source:
     kind = fields.text("kind")
     if kind == "package":
         return package(fields)
+    if kind == "release":
+        return release(fields)
     if kind == "repository":
         return Repository(
             fields.text("name"),

@@ -32,7 +32,7 @@ def cache_root() -> Path:
 
 
 @contextlib.contextmanager
-def _once(place: Path) -> Iterator[Path | None]:
+def once(place: Path) -> Iterator[Path | None]:
     """Yields a folder to fill, once for all processes; None where another has filled it already."""
     done = place.with_name(place.name + ".done")
     try:
@@ -55,15 +55,20 @@ def package_workspace(package: Package, extra: tuple[str, ...] = ()) -> Workspac
     return _workspace(tree, environment(package.name, (*package.requires, *extra)), package.paths, package.pytest_args)
 
 
-def repository_workspace(repository: Repository, given: dict[str, str]) -> Workspace:
-    """The repository's tree: a given folder, or a checkout of its commit; with an environment for it."""
+def repository_tree(repository: Repository, given: dict[str, str]) -> Path:
+    """A given folder, or a checkout of the repository's commit."""
     folder = given.get(repository.name)
-    if folder is not None:
-        tree = Path(folder).absolute()
-        if not tree.is_dir():
-            raise InputError(f"dataset.repositories: {repository.name}={folder} is not a folder")
-    else:
-        tree = checkout(repository)
+    if folder is None:
+        return checkout(repository)
+    tree = Path(folder).absolute()
+    if not tree.is_dir():
+        raise InputError(f"dataset.repositories: {repository.name}={folder} is not a folder")
+    return tree
+
+
+def repository_workspace(repository: Repository, given: dict[str, str]) -> Workspace:
+    """The repository's tree, with an environment for it."""
+    tree = repository_tree(repository, given)
     paths = [name for name in ("src",) if (tree / name).is_dir()]
     requires = requirements(repository.environment, tree)
     return _workspace(tree, environment(repository.name.replace("/", "--"), requires), (".", *paths), ())
@@ -82,10 +87,10 @@ def _workspace(tree: Path, home: Path, paths: tuple[str, ...], pytest_args: tupl
 def unpacked(package: Package) -> Path:
     """The source distribution's folder. Stops with one line where the hash does not match the manifest's."""
     place = cache_root() / "packages" / f"{package.name}-{package.version}-{package.sha256[:12]}"
-    with _once(place) as fresh:
+    with once(place) as fresh:
         if fresh is not None:
             archive = download(package, fresh)
-            _unpack(archive, fresh / "tree")
+            unpack(archive, fresh / "tree")
             archive.unlink()
     inside = [path for path in (place / "tree").iterdir() if path.is_dir()]
     return inside[0] if len(inside) == 1 else place / "tree"
@@ -115,7 +120,7 @@ def download(package: Package, folder: Path) -> Path:
     return archive
 
 
-def _unpack(archive: Path, target: Path) -> None:
+def unpack(archive: Path, target: Path) -> None:
     target.mkdir()
     try:
         if archive.suffix == ".zip":
@@ -141,7 +146,7 @@ def checkout(repository: Repository) -> Path:
     """A shallow clone of the commit."""
     place = cache_root() / "repositories" / f"{repository.name.replace('/', '--')}-{repository.commit[:12]}"
     url = repository.url or f"https://github.com/{repository.name}"
-    with _once(place) as fresh:
+    with once(place) as fresh:
         if fresh is not None:
             for command in (
                 ["git", "init", "--quiet"],
@@ -172,7 +177,7 @@ def environment(name: str, requires: tuple[str, ...]) -> Path:
     """A virtual environment of its own for a project, with icontract and pytest. Keyed by name, requirements, Python."""
     wanted = (*HARNESS_REQUIRES, *requires)
     place = cache_root() / "environments" / f"{name}-{content_key(wanted, sys.version)[:12]}"
-    with _once(place) as fresh:
+    with once(place) as fresh:
         if fresh is not None:
             # no copy of pip: the one that runs this project installs into it
             for command in (

@@ -6,16 +6,19 @@ at least 5 valid mutants. A mutant is valid if a covering test fails on it, in t
 Generators, coroutines and functions inside functions are left out, as the paper's experts did.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from construction import parse
 from construction.cover import Coverage
+from construction.java.mutate import JavaMutant
+from construction.java.mutate import mutants as java_mutants
+from construction.java.parse import Method as JavaMethod
 from construction.mutate import RuleMutant, mutants
 from ensures.errors import EnsuresError
 from ensures.keys import content_key
 from ensures.subject import Expect, Kind, Subject
-from ensures.task import Language, Mutant, Package, Task
+from ensures.task import Language, Mutant, Package, Release, Task
 from ensures.verdict import Ending
 from evaluation.checker import Tested
 from evaluation.workspace import Workspace
@@ -48,13 +51,19 @@ def statically_eligible(method: parse.Method) -> bool:
 
 
 def task_of(
-    package: Package, file: str, method: parse.Method, tests: tuple[str, ...], coverage: float, seconds: float
+    source: Package | Release,
+    file: str,
+    method: parse.Method | JavaMethod,
+    tests: tuple[str, ...],
+    coverage: float,
+    seconds: float,
+    line: int | None = None,
 ) -> Task:
-    """A task without mutants yet."""
+    """A task without mutants yet. `line`, of overloaded methods, is part of its name."""
     return Task(
-        id=f"{package.name}/{method.qualname}",
-        language=Language.PYTHON,
-        source=package,
+        id=f"{source.name}/{method.qualname}" + (f":{line}" if line else ""),
+        language=Language.JAVA if isinstance(source, Release) else Language.PYTHON,
+        source=source,
         file=file,
         qualname=method.qualname,
         start_line=method.start_line,
@@ -89,8 +98,15 @@ def candidates(workspace: Workspace, package: Package, coverage: Coverage) -> It
             yield task_of(package, file, method, tests, share, seconds), method.kind
 
 
+def rule_mutants(task: Task) -> Sequence[RuleMutant]:
+    """By the operators of the task's language."""
+    return java_mutants(task.implementation) if task.language is Language.JAVA else mutants(task.implementation)
+
+
 def valid(session: Tested, mutant: RuleMutant) -> bool:
     """A covering test fails, the limit was not reached, and no exception left the body."""
+    if isinstance(mutant, JavaMutant) and mutant.probe and not session.broken(mutant.probe):
+        return False  # it leaves out a call that gives something
     subject = Subject(_mutant(mutant).id, Kind.MUTANT, Expect.VIOLATED, mutant.implementation)
     plain = session.plain(subject, max(LEAST_SECONDS, SLOWER * session.baseline.original.seconds))
     return plain.ending is Ending.FAILED and plain.calls > 0 and plain.body_raised == 0
@@ -98,7 +114,8 @@ def valid(session: Tested, mutant: RuleMutant) -> bool:
 
 def with_mutants(task: Task, session: Tested, most: int, progress: Callable[[int], None] = lambda done: None) -> Task:
     """The task with its valid rule mutants: all of them (most=0), or the first `most` in an order drawn by hash."""
-    drawn = sorted(mutants(task.implementation), key=lambda mutant: content_key(task.id, mutant.implementation))
+    drawn = sorted(rule_mutants(task), key=lambda mutant: content_key(task.id, mutant.implementation))
+    session.expect([text for mutant in drawn for text in (mutant.implementation, getattr(mutant, "probe", "")) if text])
     kept: list[RuleMutant] = []
     for done, mutant in enumerate(drawn):
         if most and len(kept) == most:
@@ -125,25 +142,32 @@ def search(
 ) -> Iterator[Eligible]:
     """Every eligible method of the package with at most `most_tests` covering tests, and its number of valid mutants."""
     for task, kind in candidates(workspace, package, coverage):
-        if len(task.tests) > most_tests:
-            continue
-        try:
-            session = prepare(task)
-        except EnsuresError as error:
-            say(f"{task.id}: {error}")
-            continue
-        try:
-            if session.baseline.excluded or session.baseline.original.body_raised:
-                say(f"{task.id}: left out, an exception leaves it or a test does not pass")
-                continue
-            made = with_mutants(task, session, most)
-        except EnsuresError as error:
-            say(f"{task.id}: {error}")
-            continue
-        finally:
-            session.close()
-        if len(made.mutants) < LEAST_MUTANTS:
-            say(f"{task.id}: left out, {len(made.mutants)} valid mutants")
-            continue
-        say(f"{task.id}: {kind}, {len(task.tests)} tests, {len(made.mutants)} mutants")
-        yield Eligible(task, kind, len(made.mutants))
+        if len(task.tests) <= most_tests:
+            yield from eligible(task, kind, prepare, say, most)
+
+
+def eligible(
+    task: Task, kind: str, prepare: Callable[[Task], Tested], say: Callable[[str], None], most: int = 25
+) -> Iterator[Eligible]:
+    """The task, if it passes the filters that need executions."""
+    try:
+        session = prepare(task)
+    except EnsuresError as error:
+        say(f"{task.id}: {error}")
+        return
+    try:
+        if session.baseline.excluded or session.baseline.original.body_raised:
+            say(f"{task.id}: left out, an exception leaves it or a test does not pass")
+            return
+        made = with_mutants(task, session, most)
+        counted = len(session.survey(made).counted(made))
+    except EnsuresError as error:
+        say(f"{task.id}: {error}")
+        return
+    finally:
+        session.close()
+    if counted < LEAST_MUTANTS:
+        say(f"{task.id}: left out, {counted} valid mutants")
+        return
+    say(f"{task.id}: {kind}, {len(task.tests)} tests, {counted} mutants")
+    yield Eligible(task, kind, counted)

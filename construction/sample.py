@@ -15,12 +15,17 @@ from typing import Any
 from benchmark import schema
 from benchmark.sample import Entry
 from construction import environment, mine, mutate, parse
+from construction.java import build as java_build
+from construction.java import mutate as java_mutate
+from construction.java import parse as java_parse
+from construction.java import release as java_release
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
-from ensures.task import Language, Mutant, Package, Program, Repository, Task
+from ensures.task import Language, Mutant, Package, Program, Release, Repository, Task
 from evaluation.baseline import Baseline
 from evaluation.baseline import from_record as baseline_from
 from evaluation.checker import Tested
+from evaluation.java.workspace import JavaWorkspace
 from evaluation.pool import Pool
 from evaluation.station import Work
 from evaluation.workspace import Workspace
@@ -43,21 +48,23 @@ def program_mutants(program: str, entry: str) -> list[Mutant]:
     ]
 
 
-def workspace(task: Task, given: dict[str, str]) -> Workspace:
+def workspace(task: Task, given: dict[str, str]) -> Workspace | JavaWorkspace:
     """Any task's workspace."""
-    if task.language is not Language.PYTHON:
-        raise PreparationFailed(f"{task.id}: there is no workspace for {task.language.value} yet")
     if isinstance(task.source, Program):
         return environment.program_workspace()
     if isinstance(task.source, Package):
         return environment.package_workspace(task.source)
+    if isinstance(task.source, Release):
+        return java_build.release_workspace(task.source, java_release.tree(task.source))
     assert isinstance(task.source, Repository)
+    if task.language is Language.JAVA:
+        return java_build.repository_workspace(environment.repository_tree(task.source, given), task.file, task.source.commit)
     return environment.repository_workspace(task.source, given)
 
 
 def _rules() -> str:
     digest = hashlib.sha256()
-    for module in (mutate, mine, parse):
+    for module in (mutate, mine, parse, java_mutate, java_parse):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
@@ -66,18 +73,29 @@ def _cached(key: str) -> Path:
     return environment.cache_root() / "tasks" / f"{key}.json"
 
 
+def fetched(entry: Entry) -> Path:
+    """The tree that holds the entry's method."""
+    if isinstance(entry.source, Release):
+        return java_release.tree(entry.source)
+    return environment.unpacked(entry.source)
+
+
 def bare(entry: Entry) -> Task:
-    """The task without mutants. Fetches the package. Raises InputError for a hash that does not match."""
-    tree = environment.unpacked(entry.package)
+    """The task without mutants. Fetches its source. Raises InputError for a hash that does not match."""
+    tree = fetched(entry)
     path = tree / entry.file
     try:
         text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
     except OSError as error:
         raise PreparationFailed(f"{entry.id}: {entry.file} is not in the distribution: {error.strerror}") from error
-    method = parse.find(text, entry.qualname)
+    method: parse.Method | java_parse.Method | None
+    if isinstance(entry.source, Release):
+        method = java_parse.find(text, entry.qualname, entry.line)
+    else:
+        method = parse.find(text, entry.qualname)
     if method is None:
         raise PreparationFailed(f"{entry.id}: {entry.file} holds no {entry.qualname}")
-    return mine.task_of(entry.package, entry.file, method, entry.tests, entry.line_coverage, 0.0)
+    return mine.task_of(entry.source, entry.file, method, entry.tests, entry.line_coverage, 0.0, entry.line)
 
 
 def add_mutants(session: Tested, task: Task, most: int) -> tuple[Task, Baseline]:
@@ -89,7 +107,7 @@ def add_mutants(session: Tested, task: Task, most: int) -> tuple[Task, Baseline]
 async def build(
     entries: Sequence[Entry],
     most: int,
-    version: str,
+    version: Callable[[Language], str],
     pool: Callable[[], Pool],
     keep: Callable[[Task, Baseline], None],
     done: Callable[[str], None],
@@ -101,7 +119,8 @@ async def build(
     gate = asyncio.Semaphore(fetching)
 
     async def one(entry: Entry) -> Task:
-        key = content_key(entry, most, version, rules)
+        language = Language.JAVA if isinstance(entry.source, Release) else Language.PYTHON
+        key = content_key(entry, most, version(language), rules)
         cached = _cached(key)
         if cached.is_file():
             stored = json.loads(cached.read_text(encoding="utf-8"))
@@ -110,7 +129,7 @@ async def build(
             done(entry.id)
             return task
         async with gate:
-            await asyncio.to_thread(environment.unpacked, entry.package)
+            await asyncio.to_thread(fetched, entry)
         task = await asyncio.to_thread(bare, entry)
         made, baseline = await pool().submit(Work(task, add_mutants, most, 5.0 + 0.1 * len(entry.tests)))
         if len(made.mutants) < mine.LEAST_MUTANTS:

@@ -14,7 +14,7 @@ from benchmark.sample import Entry
 from construction import cover, environment, mine
 from containers.sandbox import Sandbox
 from ensures.keys import content_key
-from ensures.task import Package
+from ensures.task import Package, Release
 from evaluation.python.session import IcontractChecker
 
 
@@ -76,6 +76,7 @@ def choose(found: Sequence[mine.Eligible], per_package: int) -> list[Entry]:
                     taken.append(kinds[kind].pop(0))
         for eligible in taken:
             task = eligible.task
-            assert isinstance(task.source, Package)
-            chosen.append(Entry(task.source, task.file, task.qualname, task.tests, task.line_coverage))
+            assert isinstance(task.source, (Package, Release))
+            line = task.start_line if task.id.endswith(f":{task.start_line}") else None  # of overloaded methods
+            chosen.append(Entry(task.source, task.file, task.qualname, task.tests, task.line_coverage, line))
     return chosen

@@ -51,6 +51,24 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """A Java project's source release. `digest` is of its Java files, whoever packed them: distributions and archives do
+    that in ways of their own. `arguments` are the compiler's."""
+
+    name: str
+    version: str
+    digest: str
+    licence: str = ""
+    date: str = ""
+    package: str = ""  # a Linux distribution's source package
+    archive: str = ""  # where the project keeps it
+    sources: tuple[str, ...] = ("src/main/java",)
+    tests: tuple[str, ...] = ("src/test/java",)
+    jars: tuple[str, ...] = ()  # that its tests need beside JUnit
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A program at function level, with inputs in place of tests (HumanEval+, MBPP+). `name` is the task's own.
 
@@ -66,7 +84,7 @@ class Program:
     tolerance: float = 0.0  # absolute, for floats in what the program gives
 
 
-Source = Repository | Package | Program
+Source = Repository | Package | Release | Program
 
 
 @dataclass(frozen=True, slots=True)

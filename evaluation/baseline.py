@@ -102,3 +102,19 @@ def from_record(record: dict[str, Any]) -> Baseline:
     plain["failed"] = tuple(plain["failed"])
     plain["trace"] = tuple(Mark(**mark) for mark in plain["trace"])
     return Baseline(tuple(record["tests"]), tuple(record["excluded"]), Plain(**plain), record["mutants"], record["left_out"])
+
+
+Calls = dict[str, list[tuple[str | None, str | None]]]  # test -> for each call what it began with and what came of it
+
+
+def indistinguishable(expected: Calls, found: Calls | None, failed: set[str]) -> bool:
+    """Did every call begin and end as the original's? A test that fails may have ended before the original's last call."""
+    if found is None or not found or not found.keys() <= expected.keys():
+        return False
+    for test, theirs in expected.items():
+        mine = found.get(test, [])
+        if mine != theirs[: len(mine)] or any(None in call for call in mine):
+            return False
+        if len(mine) < len(theirs) and test not in failed:
+            return False
+    return True

@@ -11,7 +11,6 @@ from ensures.task import Task
 from ensures.verdict import Outcome, Verdict
 from ensures.view import ALL, View
 from evaluation.baseline import Baseline, Plain
-from evaluation.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,14 @@ class Tested(Session, Protocol):
         """What a fresh process's words amount to under the published rule, all calls counted; and its seconds."""
         ...
 
+    def expect(self, implementations: Sequence[str]) -> None:
+        """These will be asked for: what can be made of them together is."""
+        ...
+
+    def broken(self, implementation: str) -> str:
+        """Why it does not compile; empty if it does."""
+        ...
+
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
         """The subject's tests without candidates, under the checker's limit or a shorter one."""
         ...
@@ -74,6 +81,9 @@ class Checker(Protocol):
     @property
     def version(self) -> str: ...
 
-    def prepare(self, task: Task, workspace: Workspace, baseline: Baseline | None = None) -> Session:
-        """Finds the baseline where none is given. Raises PreparationFailed where the task's tests can't be run here."""
+    def prepare(self, task: Task, workspace: Any, baseline: Baseline | None = None) -> Session:
+        """In a workspace of its language. Finds the baseline where none is given.
+
+        Raises PreparationFailed where the task's tests can't be run here.
+        """
         ...

@@ -122,7 +122,7 @@ class Judge:
 
     def _bench(self, task: Task, baseline: Baseline, candidates: Sequence[Candidate]) -> "_Bench":
         isolated = task.id in self.isolated
-        by = (task.key, self.surveyor.version, self.limit, baseline.key, isolated)
+        by = (task.key, self.surveyor.version(task.language), self.limit, baseline.key, isolated)
         return _Bench(task, baseline, isolated, {c.key: content_key(c.key, c.artifact, *by) for c in candidates})
 
     async def _judge(self, bench: "_Bench", candidates: Sequence[Candidate]) -> None:

@@ -9,7 +9,6 @@ from ensures.errors import WorkerLost
 from ensures.task import Task
 from evaluation.baseline import Baseline
 from evaluation.checker import Checker, Session
-from evaluation.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,10 @@ class Work:
 
 
 class Station:
-    """`workspaces` makes a task's workspace ready. Not for several threads."""
+    """`checkers` gives the checker of a task, `workspaces` makes its workspace ready. Not for several threads."""
 
-    def __init__(self, checker: Checker, workspaces: Callable[[Task], Workspace]) -> None:
-        self.checker, self.workspaces = checker, workspaces
+    def __init__(self, checkers: Callable[[Task], Checker], workspaces: Callable[[Task], Any]) -> None:
+        self.checkers, self.workspaces = checkers, workspaces
         self._key: str | None = None
         self._session: Session | None = None
 
@@ -45,7 +44,7 @@ class Station:
         key = f"{task.id}\0{task.implementation}\0{task.tests}"
         if self._session is None or self._key != key:
             self.close()
-            self._session = self.checker.prepare(task, self.workspaces(task), baseline)
+            self._session = self.checkers(task).prepare(task, self.workspaces(task), baseline)
             self._key = key
         elif baseline is not None:
             self._session.baseline = baseline

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from ensures.errors import PreparationFailed
 from ensures.task import Task
@@ -18,7 +19,14 @@ class Workspace:
     pytest_args: tuple[str, ...] = ()
 
 
-def module_text(workspace: Workspace, task: Task) -> str:
+class Tree(Protocol):
+    """Any language's workspace."""
+
+    @property
+    def root(self) -> Path: ...
+
+
+def module_text(workspace: Tree, task: Task) -> str:
     """The text of the file that holds the task's method, checked to hold it. Raises PreparationFailed."""
     path = workspace.root / task.file
     try:

@@ -107,8 +107,9 @@ class Conclusion:
     def _candidates(self, completions: Iterable[Row]) -> dict[str, list[Candidate]]:
         """By task, in the order of settings and samples."""
         found: dict[str, list[Candidate]] = {task.id: [] for task in self.tasks}
+        tasks = {task.id: task for task in self.tasks}
         for row in completions:
-            found[row["task_id"]].append(self.pipeline.drawing.candidate(row))
+            found[row["task_id"]].append(self.pipeline.drawing.candidate(tasks[row["task_id"]], row))
         names = list(dict.fromkeys(self.config.settings))
         for candidates in found.values():
             candidates.sort(key=lambda c: (names.index(c.setting.value) if c.setting.value in names else 0, c.sample))
@@ -143,7 +144,7 @@ class Conclusion:
         return {item.setting for item in self.unresolved if item.task == task.id}
 
     def _rescued(self, candidates: dict[str, list[Candidate]]) -> None:
-        if self.config.parsing is icontract.Parsing.LENIENT and self.pipeline.parts.checker.name == "icontract":
+        if self.config.parsing is icontract.Parsing.LENIENT:
             every = [candidate for found in candidates.values() for candidate in found]
             rescued = sum(icontract.RESCUED in getattr(candidate.artifact, "notes", ()) for candidate in every)
             print(f"lenient parsing rescued {rescued} of {len(every)} candidates")

@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from benchmark.evalplus import EvalPlusConfig, MbppConfig
 from benchmark.folder import FolderConfig
 from benchmark.postcondbench import PostcondBenchConfig
-from benchmark.sample import SampleConfig
+from benchmark.sample import JavaSampleConfig, SampleConfig
 from containers.backends.bubblewrap import BubblewrapConfig
 from containers.backends.process import ProcessConfig
 from containers.choose import AutoConfig
@@ -29,6 +29,7 @@ from ensures.errors import InputError
 from ensures.task import PROMPTED
 from evaluation.asserts.session import AssertConfig
 from evaluation.checker import Limit
+from evaluation.java.session import JmlConfig
 from evaluation.python.session import IcontractConfig
 from inference.dialects.icontract import Parsing
 from inference.engines.invariants import InvariantsConfig
@@ -90,6 +91,7 @@ class RunConfig:
 SCHEMAS: dict[str, dict[str, type]] = {
     "dataset": {
         "sample": SampleConfig,
+        "sample-java": JavaSampleConfig,
         "folder": FolderConfig,
         "postcondbench": PostcondBenchConfig,
         "humaneval": EvalPlusConfig,
@@ -104,7 +106,7 @@ SCHEMAS: dict[str, dict[str, type]] = {
     },
     "prompt": {"paper": PromptConfig},
     "strategy": {"single_pass": SinglePassConfig},
-    "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "assert": AssertConfig},
+    "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "jml": JmlConfig, "assert": AssertConfig},
     "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
     "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
     "tracker": {"wandb": WandbConfig, "none": NoTrackerConfig},
@@ -262,12 +264,15 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"evaluation.timeout={config.evaluation.timeout}: a limit in seconds above 0")
     if not 0 <= config.evaluation.audit_fraction <= 1:
         raise InputError(f"evaluation.audit_fraction={config.evaluation.audit_fraction}: a share, 0 to 1")
-    wanted = "assert" if config.dataset.kind in ("humaneval", "mbpp") else "icontract"
-    if config.checker.name not in ("auto", wanted):
+    programs = config.dataset.kind in ("humaneval", "mbpp")
+    able = {"humaneval": ("assert",), "mbpp": ("assert",), "sample": ("icontract",), "sample-java": ("jml",)}
+    wanted = able.get(config.dataset.kind, ("icontract", "jml"))
+    if config.checker.name not in ("auto", *wanted):
         raise InputError(
-            f"checker={config.checker.name} can't judge dataset={config.dataset.kind}; that is for checker={wanted}"
+            f"checker={config.checker.name} can't judge dataset={config.dataset.kind}; "
+            f"that is for checker={' or '.join(wanted)}"
         )
-    if wanted == "assert" and config.model.engine == "invariants":
+    if programs and config.model.engine == "invariants":
         raise InputError(
             f"model=invariants needs tests to observe, dataset={config.dataset.kind} has none; choose another model="
         )

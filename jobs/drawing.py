@@ -7,7 +7,7 @@ strategy, seed and sample. What is stored under it is never drawn again.
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from construction import sample as construction
 from ensures.candidate import CONTEXT, Artifact, Candidate, Malformed
 from ensures.errors import InputError
 from ensures.keys import content_key, seed_from
-from ensures.task import Program, Setting, Task
+from ensures.task import Language, Program, Setting, Task
 from ensures.verdict import Reason
 from ensures.view import ALL, halves
 from evaluation.rows import Shards
@@ -45,8 +45,8 @@ class Drawing:
         self,
         engine: Engine,
         strategy: Strategy,
-        dialect: str,
-        parse: Callable[[str], Artifact],
+        dialects: Mapping[Language, str],
+        parse: Callable[[str, Language], Artifact],
         completions: Shards,
         prompts: Shards,
         *,
@@ -57,7 +57,7 @@ class Drawing:
         repositories: dict[str, str],
         display: Display,
     ) -> None:
-        self.engine, self.strategy, self.dialect, self.parse = engine, strategy, dialect, parse
+        self.engine, self.strategy, self.dialects, self.parse = engine, strategy, dialects, parse
         self.completions, self.prompts = completions, prompts
         self.k, self.seed, self.keyed, self.prompt = k, seed, keyed, prompt
         self.repositories, self.display = repositories, display
@@ -74,7 +74,8 @@ class Drawing:
         work, rows = await self._assignment(task, setting)
         self.display.done("completions", len(rows))
         if work.samples:
-            await self.strategy.infer(work, Tools(self.engine, self.parse, partial(self._record, rows)))
+            tools = Tools(self.engine, lambda text: self.parse(text, task.language), partial(self._record, rows))
+            await self.strategy.infer(work, tools)
         return self._mine(rows)
 
     async def stored(self, task: Task, setting: Setting) -> list[Row] | None:
@@ -86,10 +87,11 @@ class Drawing:
         self.current.update(row["key"] for row in rows)
         return sorted(rows, key=lambda row: int(row["sample"]))
 
-    def candidate(self, row: Row) -> Candidate:
+    def candidate(self, task: Task, row: Row) -> Candidate:
         """What the dialect makes of a row."""
         views = halves(str(row["seed"])) if row["halved"] else (ALL,)
-        artifact = Malformed(Reason.UNSUPPORTED, TOO_LONG) if row["finish_reason"] == CONTEXT else self.parse(row["text"])
+        too_long = row["finish_reason"] == CONTEXT
+        artifact = Malformed(Reason.UNSUPPORTED, TOO_LONG) if too_long else self.parse(row["text"], task.language)
         setting = Setting(row["setting"])
         return Candidate(row["key"], row["task_id"], row["model"], setting, row["sample"], row["text"], artifact, views)
 
@@ -116,7 +118,7 @@ class Drawing:
         if not isinstance(task.source, Program):
             workspace = await asyncio.to_thread(construction.workspace, task, self.repositories)
             module = module_text(workspace, task)
-        ladder = Ladder(task, setting, module, self.prompt, self.dialect)
+        ladder = Ladder(task, setting, module, self.prompt, self.dialects[task.language])
         if len(module) > LONG:
             await asyncio.to_thread(partial(ladder.__getitem__, 0))
         return ladder

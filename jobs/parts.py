@@ -13,14 +13,16 @@ from containers.choose import choose
 from containers.sandbox import Limits, Sandbox
 from ensures.candidate import Artifact
 from ensures.errors import InputError
+from ensures.task import Language
 from evaluation.asserts.session import AssertChecker, AssertConfig
 from evaluation.checker import Checker
+from evaluation.java.session import JmlChecker, JmlConfig
 from evaluation.pool import LocalSlot, Pool, Slot
 from evaluation.python.session import IcontractChecker, IcontractConfig
 from evaluation.station import Station
 from evaluation.surveyor import Surveyor
 from inference import checkpoint, tiny
-from inference.dialects import asserts, icontract
+from inference.dialects import asserts, icontract, jml
 from inference.engine import Engine
 from inference.engines.invariants import Invariants
 from inference.engines.openai import Openai
@@ -50,8 +52,8 @@ class Parts:
         self._pool: Pool | None = None
         self.engine = self._engine()
         self.sandbox = self._sandbox()
-        self.checker = self._checker()
-        self.surveyor = Surveyor(self.pool, folder.baselines, self.checker.version)
+        self.checkers = self._checkers()
+        self.surveyor = Surveyor(self.pool, folder.baselines, lambda language: self.checkers[language].version)
 
     def _engine(self) -> Engine:
         model = self.config.model
@@ -73,19 +75,39 @@ class Parts:
         self.warnings += warnings
         return sandbox
 
-    def _checker(self) -> Checker:
-        chosen, evaluation = self.config.checker, self.config.evaluation
-        if isinstance(chosen, AutoCheckerConfig):
-            chosen = AssertConfig() if isinstance(self.config.dataset, EvalPlusConfig) else IcontractConfig()
-        limits = Limits(memory_mb=chosen.memory_mb, file_mb=chosen.file_mb, processes=chosen.processes)
-        if isinstance(chosen, AssertConfig):
-            own = (chosen.per_input, chosen.most_slow, tuple(chosen.imports))
-            return AssertChecker(self.sandbox, limits, evaluation.timeout, *own)
-        return IcontractChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit)
+    def _checkers(self) -> dict[Language, Checker]:
+        """One a language. A language that the chosen checker can't judge has none."""
+        chosen, evaluation, programs = (
+            self.config.checker,
+            self.config.evaluation,
+            isinstance(self.config.dataset, EvalPlusConfig),
+        )
+        found: dict[Language, Checker] = {}
+        automatic = isinstance(chosen, AutoCheckerConfig)
+        if isinstance(chosen, AssertConfig) or (automatic and programs):
+            given = AssertConfig() if automatic else chosen
+            limits = Limits(memory_mb=given.memory_mb, file_mb=given.file_mb, processes=given.processes)
+            own = (given.per_input, given.most_slow, tuple(given.imports))
+            return {Language.PYTHON: AssertChecker(self.sandbox, limits, evaluation.timeout, *own)}
+        if isinstance(chosen, IcontractConfig) or automatic:
+            given = IcontractConfig() if automatic else chosen
+            limits = Limits(memory_mb=given.memory_mb, file_mb=given.file_mb, processes=given.processes)
+            found[Language.PYTHON] = IcontractChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit)
+        if isinstance(chosen, JmlConfig) or automatic:
+            given = JmlConfig() if automatic else chosen
+            limits = Limits(file_mb=given.file_mb, processes=given.processes)
+            found[Language.JAVA] = JmlChecker(self.sandbox, limits, evaluation.timeout, evaluation.limit, given.heap_mb)
+        return found
 
-    def parse(self, text: str) -> Artifact:
-        """By the checker's dialect."""
-        return asserts.parse(text) if self.checker.name == "assert" else icontract.parse(text, self.config.parsing)
+    def parse(self, text: str, language: Language) -> Artifact:
+        """By the dialect of the language's checker."""
+        match self.checkers[language].name:
+            case "assert":
+                return asserts.parse(text)
+            case "jml":
+                return jml.parse(text)
+            case _:
+                return icontract.parse(text, self.config.parsing)
 
     @property
     def workers(self) -> int:
@@ -101,7 +123,7 @@ class Parts:
 
     def pool(self) -> Pool:
         if self._pool is None:
-            make = partial(_station, self.checker, dict(self.config.dataset.repositories))
+            make = partial(_station, dict(self.checkers), dict(self.config.dataset.repositories))
             slots: list[Slot]
             if self.config.cluster.kind == "none":
                 slots = [LocalSlot(make())]
@@ -167,5 +189,5 @@ def _fits_without_gpu(engine: Vllm) -> None:
         )
 
 
-def _station(checker: Checker, repositories: dict[str, str]) -> Station:
-    return Station(checker, partial(construction.workspace, given=repositories))
+def _station(checkers: dict[Language, Checker], repositories: dict[str, str]) -> Station:
+    return Station(lambda task: checkers[task.language], partial(construction.workspace, given=repositories))

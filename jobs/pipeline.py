@@ -15,7 +15,7 @@ from benchmark.folder import FolderConfig
 from benchmark.source import select
 from construction import sample as construction
 from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped, WorkerLost
-from ensures.task import Language, Setting, Task
+from ensures.task import Setting, Task
 from evaluation.judge import Judge, Unresolved
 from evaluation.pool import ended
 from inference.strategies.single_pass import SinglePass
@@ -52,7 +52,7 @@ class Pipeline:
         self.drawing = Drawing(
             self.engine,
             SinglePass(),
-            self.parts.checker.name,
+            {language: checker.name for language, checker in self.parts.checkers.items()},
             self.parts.parse,
             folder.completions,
             folder.prompts,
@@ -113,7 +113,7 @@ class Pipeline:
         self.folder.manifest(
             seed=self.config.seed,
             sandbox=self.parts.sandbox.kind,
-            checker=self.parts.checker.version,
+            checkers={language.value: checker.version for language, checker in self.parts.checkers.items()},
             tasks=len(self.tasks),
             model=self.engine.name,
         )
@@ -203,7 +203,7 @@ class Pipeline:
         if rows:
             if self._stopped:
                 raise Stopped()
-            await self.judge.judge(task, [self.drawing.candidate(row) for row in rows])
+            await self.judge.judge(task, [self.drawing.candidate(task, row) for row in rows])
         self.display.done("tasks")
 
     async def _left(self, task: Task, rows: list[Row]) -> None:
@@ -221,12 +221,12 @@ class Pipeline:
         if isinstance(dataset, sample.SampleConfig):
             chosen = select(sample.entries(dataset), dataset, dataset.kind)
             self.display.expect("prepared", len(chosen))
-            self.display.say(f"preparing {len(chosen)} methods of {len({e.package.name for e in chosen})} packages")
+            self.display.say(f"preparing {len(chosen)} methods of {len({e.source.name for e in chosen})} packages")
             return tuple(
                 await construction.build(
                     chosen,
                     dataset.mutants,
-                    self.parts.checker.version,
+                    lambda language: self.parts.checkers[language].version,
                     self.parts.pool,
                     self.parts.surveyor.keep,
                     lambda _: self.display.done("prepared"),
@@ -239,10 +239,11 @@ class Pipeline:
         if found.skipped:
             self.warnings += [f"left out: {line}" for line in found.skipped]
         tasks = select(found.tasks, dataset, dataset.kind)
-        foreign = [task for task in tasks if task.language is not Language.PYTHON]
+        foreign = [task for task in tasks if task.language not in self.parts.checkers]
         if foreign:
+            language, able = foreign[0].language.value, ", ".join(sorted(self.parts.checkers))
             raise InputError(
-                f"{foreign[0].id} is a {foreign[0].language.value} task and the icontract checker judges Python; "
-                "choose with dataset.tasks=GLOB" + (" or dataset.language=python" if dataset.kind == "postcondbench" else "")
+                f"{foreign[0].id} is a {language} task and checker={self.config.checker.name} judges {able}; choose with "
+                "dataset.tasks=GLOB" + (f" or dataset.language={able}" if dataset.kind == "postcondbench" else "")
             )
         return tasks

@@ -51,6 +51,7 @@ class Bubblewrap:
                 argv += ["--symlink", os.readlink(path), path]
             elif os.path.isdir(path):
                 argv += ["--ro-bind", path, path]
+        argv += ["--perms", "0755", "--dir", "/etc"]
         for name in _ETC:
             argv += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         argv += ["--perms", "1777", "--size", str(spec.scratch_mb << 20), "--tmpfs", "/tmp"]

@@ -19,12 +19,14 @@ from ensures.task import Program, Task
 from ensures.values import same
 from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from evaluation import implications
+from evaluation.answer import Answer, ask
 from evaluation.baseline import HASH_SEEDS, Baseline, Plain
 from evaluation.checker import Session, Submission
 from evaluation.diagnosis import Diagnosis
-from evaluation.python.answer import Answer, ask
+from evaluation.python import worker
 from evaluation.python.harness.ensures_harness import perturb, values
-from evaluation.python.worker import Worker, harness_version
+from evaluation.python.worker import harness_version
+from evaluation.worker import Worker
 from evaluation.workspace import Workspace
 
 RULES = "1"  # raised when what this module decides changes
@@ -111,7 +113,7 @@ class AssertSession(Session):
             "most_bytes": 128 << 20,  # a value may be large
             "most_message": 64 << 20,
         }
-        self.worker = Worker(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
+        self.worker = worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
         facts = self.worker.request({"do": "start", "config": {}}, 300)
         if not facts.get("ready"):
             raise PreparationFailed(f"{self.task.id}: the reference does not run: {' '.join(facts['errors'])[-300:]}")

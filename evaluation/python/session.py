@@ -7,6 +7,7 @@ condition that called the subject, and a violation of which a probe could not te
 execution must leave the trace of a plain one (on a mutant: the same outcomes of tests), or all run alone.
 """
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +20,14 @@ from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
 from ensures.view import ALL, View
 from evaluation import implications
+from evaluation.answer import Answer, ask
 from evaluation.baseline import HASH_SEEDS, Baseline, Plain
 from evaluation.checker import Limit, Submission, Tested
 from evaluation.diagnosis import Diagnosis
-from evaluation.python import cold, definition, survey
-from evaluation.python.answer import Answer, ask
+from evaluation.python import cold, definition, survey, worker
 from evaluation.python.purity import may_consume, plainly_pure
-from evaluation.python.worker import Worker, harness_version
+from evaluation.python.worker import harness_version
+from evaluation.worker import Worker
 from evaluation.workspace import Workspace, module_text, with_implementation
 
 RULES = "3"  # raised when what this module decides changes
@@ -99,7 +101,7 @@ class IcontractSession(Tested):
             "line": definition.first_line(self.task),
             "implementation": self.task.implementation,
         }
-        self.worker = Worker(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
+        self.worker = worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
         facts = self._collect()
         preload = facts.get("preload")
         if preload and not facts.get("exact"):
@@ -149,6 +151,16 @@ class IcontractSession(Tested):
         if subject.id not in self._plain or subject.kind is Kind.ORIGINAL:
             self._plain[subject.id] = self.execute(subject, trace=subject.kind is Kind.ORIGINAL, whole=True, **limit).plain()
         return self._plain[subject.id]
+
+    def expect(self, implementations: Sequence[str]) -> None:
+        """Nothing is made of several."""
+
+    def broken(self, implementation: str) -> str:
+        try:
+            compile(textwrap.dedent(implementation), "<subject>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            return str(error)
+        return ""
 
     def survey(self, task: Task) -> Baseline:
         """The baseline with the task's mutants in it."""

@@ -7,7 +7,7 @@ from ensures.errors import PreparationFailed
 from ensures.subject import Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Ending
-from evaluation.baseline import HASH_SEEDS, Baseline, Mark, Plain
+from evaluation.baseline import HASH_SEEDS, Baseline, Calls, Mark, Plain, indistinguishable
 
 if TYPE_CHECKING:
     from evaluation.python.session import IcontractSession
@@ -65,12 +65,9 @@ def with_mutants(session: "IcontractSession", task: Task) -> Baseline:
         outcomes[mutant.id] = plain.outcomes if plain.ending in (Ending.PASSED, Ending.FAILED) else ""
         if plain.ending is Ending.PASSED:
             left_out[mutant.id] = "no covering test fails on it here"
-        elif expected and _indistinguishable(expected, calls(session, mutant), set(plain.failed)):
+        elif expected and indistinguishable(expected, calls(session, mutant), set(plain.failed)):
             left_out[mutant.id] = "not_observable"
     return replace(found, mutants=outcomes, left_out=left_out)
-
-
-Calls = dict[str, list[tuple[str | None, str | None]]]  # test -> for each call what it began with and what came of it
 
 
 def calls(session: "IcontractSession", subject: Subject) -> Calls | None:
@@ -83,19 +80,6 @@ def calls(session: "IcontractSession", subject: Subject) -> Calls | None:
         for test, before, after in event["calls"] if event["e"] == "fingerprints" else ():
             found.setdefault(test, []).append((before, after))
     return found
-
-
-def _indistinguishable(expected: Calls, found: Calls | None, failed: set[str]) -> bool:
-    """Did every call begin and end as the original's? A test that fails may have ended before the original's last call."""
-    if found is None or not found or not found.keys() <= expected.keys():
-        return False
-    for test, theirs in expected.items():
-        mine = found.get(test, [])
-        if mine != theirs[: len(mine)] or any(None in call for call in mine):
-            return False
-        if len(mine) < len(theirs) and test not in failed:
-            return False
-    return True
 
 
 def coverage(session: "IcontractSession") -> float:

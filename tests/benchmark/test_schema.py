@@ -116,16 +116,16 @@ def test_the_manifest_of_the_sample() -> None:
     """At least 24 methods of at least 6 packages, of several kinds, facts only."""
     entries = sample.entries(SampleConfig())
     assert len(entries) >= 24
-    assert len({entry.package.name for entry in entries}) >= 6
-    assert all(len(entry.package.sha256) == 64 and entry.tests and entry.line_coverage >= 0.9 for entry in entries)
-    assert all(entry.package.licence and entry.package.date for entry in entries)
+    assert len({entry.source.name for entry in entries}) >= 6
+    assert all(len(entry.source.sha256) == 64 and entry.tests and entry.line_coverage >= 0.9 for entry in entries)
+    assert all(entry.source.licence and entry.source.date for entry in entries)
     assert "implementation" not in sample.MANIFEST.read_text()
 
 
 def test_a_broken_manifest(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     path.write_text('{"packages": [], "methods": [{"package": "p"}]}')
-    with pytest.raises(InputError, match=r"methods\[0\]: the package 'p' is not in 'packages'"):
+    with pytest.raises(InputError, match=r"methods\[0\]: 'p' is neither in 'packages' nor in 'releases'"):
         sample.entries(SampleConfig(manifest=str(path)))
     path.write_text("{")
     with pytest.raises(InputError, match="not JSON"):

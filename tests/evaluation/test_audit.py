@@ -75,12 +75,12 @@ class ScriptedChecker:
 
 
 async def judged(folder: Path, wrong: str, fraction: float, names: Sequence[str]) -> tuple[Judge, list[dict[str, Any]]]:
-    station = Station(ScriptedChecker(wrong), lambda _: None)  # type: ignore[arg-type, return-value]
+    station = Station(lambda task: ScriptedChecker(wrong), lambda _: None)  # type: ignore[arg-type, return-value]
     pool = Pool([LocalSlot(station)])
     shards = Shards(folder / "verdicts", VERDICTS)
     judge = Judge(
         lambda: pool,
-        Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), "scripted"),
+        Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), lambda language: "scripted"),
         shards,
         Shards(folder / "audits", AUDITS),
         Shards(folder / "diagnoses", DIAGNOSES),

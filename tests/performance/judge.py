@@ -60,7 +60,7 @@ def candidate(task: Task, index: int) -> Candidate:
 async def measure(tasks: int, candidates: int, mutants: int, folder: Path) -> dict[str, float]:
     shards = Shards(folder / "verdicts", VERDICTS)
     pool = Pool([AtOnce(), AtOnce()])
-    surveyor = Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), "measurement")
+    surveyor = Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), lambda language: "measurement")
     judge = Judge(lambda: pool, surveyor, shards, Shards(folder / "audits", AUDITS), Shards(folder / "diagnoses", DIAGNOSES))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     half = 0.0

@@ -82,11 +82,13 @@ Work = tuple[Task, Baseline, list[Clauses]]
 
 async def prepared(tasks_glob: str, candidates: int, folder: Path) -> list[Work]:
     """The sample's tasks, and for each its baseline and the miner's clauses."""
-    pool = Pool([LocalSlot(Station(checker(), lambda task: construction.workspace(task, {})))])
-    surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), checker().version)
+    pool = Pool([LocalSlot(Station(lambda task: checker(), lambda task: construction.workspace(task, {})))])
+    surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), lambda language: checker().version)
     try:
         entries = [e for e in sample.entries(SampleConfig()) if fnmatch.fnmatchcase(e.id, tasks_glob)]
-        tasks = await construction.build(entries, 25, checker().version, lambda: pool, surveyor.keep, lambda _: None)
+        tasks = await construction.build(
+            entries, 25, lambda language: checker().version, lambda: pool, surveyor.keep, lambda _: None
+        )
         engine = Invariants(InvariantsConfig(), PoolObserver(lambda: pool, surveyor.of))
         found = []
         for task in tasks:

@@ -4,18 +4,14 @@ Requests come on standard input, answers go to standard output, both as messages
 configuration; each further one an execution. An execution's report is believed only where it is whole and well formed.
 """
 
-import ctypes
 import os
-import shutil
 import signal
 import socket
 import sys
 import time
 
-from . import warm, wire
+from . import processes, warm, wire
 from .meter import Meter
-
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 4, 36, 1
 
 
 class Lost(Exception):
@@ -115,7 +111,7 @@ class Supervisor:
         finally:
             os.close(out)
             self.sweep()
-            self.clean()
+            processes.clean(self.scratch)
 
     def follow(self, channel, out, started, seconds, allowance, nonce):
         """`seconds` are the subject's. Metered candidates get their own on top: (seconds for each, how many)."""
@@ -181,82 +177,20 @@ class Supervisor:
         self.sweep(spare_parent=True)
 
     def sweep(self, spare_parent=False):
-        """Kills every process below the supervisor that is not a warm one, and reaps what is its own child."""
-        for _ in range(200):
-            victims = [pid for pid in self.below() if pid not in self.pids]
-            for pid in victims:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
-            while True:
-                try:
-                    done, _ = os.waitpid(-1, os.WNOHANG)
-                except OSError:
-                    break
-                if done == 0:
-                    break
-            if not victims or spare_parent:
-                return
-            time.sleep(0.002)
-
-    def below(self):
-        """Every process of the namespace, or where init is not ours every descendant; zombies left out."""
-        parents = {}
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    with open("/proc/%s/stat" % entry) as file:
-                        fields = file.read().rpartition(")")[2].split()
-                except OSError:
-                    continue
-                if fields[0] != "Z":
-                    parents[int(entry)] = int(fields[1])
-        me = os.getpid()
-        if me == 1:
-            return [pid for pid in parents if pid != 1]
-        found, frontier = [], {me}
-        while frontier:
-            frontier = {pid for pid, parent in parents.items() if parent in frontier}
-            found += frontier
-        return found
-
-    def clean(self):
-        for entry in os.listdir(self.scratch):
-            path = os.path.join(self.scratch, entry)
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                try:
-                    os.unlink(path)
-                except OSError:
-                    pass
+        processes.sweep(self.pids, spare_parent)
 
 
 def main():
-    requests, answers = os.dup(0), os.dup(1)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1):  # standard error is the supervisor's own, for its last words; children lose it
-        os.dup2(nowhere, fd)
-    for fd in (requests, answers):
-        os.set_inheritable(fd, False)
-    libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    requests, answers = processes.channels()
     config = wire.receive(requests)
     if config is None:
         return
-    warm.limit(config)
+    processes.limit(config)
     os.chdir(config["root"])
     sys.path[:0] = config["paths"]
     supervisor = Supervisor(config)
     requests_of_children(requests, answers)
-    while True:
-        request = wire.receive(requests)
-        if request is None:
-            break
-        wire.send(answers, answer(supervisor, request))
+    processes.serve(requests, answers, lambda request: answer(supervisor, request))
     supervisor.stop()
 
 

@@ -8,7 +8,6 @@ import array
 import builtins
 import gc
 import os
-import resource
 import socket
 import sys
 import time
@@ -380,21 +379,6 @@ def run_pytest(config, plugin):
     args += ["-o", "addopts=", "--rootdir", config["root"], *config["pytest_args"], *files]
     with warnings.catch_warnings():
         return pytest.main(args, plugins=[plugin])
-
-
-def limit(config):
-    """Limits that this process and all below it keep."""
-    for what, value in (
-        (resource.RLIMIT_AS, config["memory_mb"] << 20),
-        (resource.RLIMIT_FSIZE, config["file_mb"] << 20),
-        (resource.RLIMIT_NOFILE, config["open_files"]),
-        (resource.RLIMIT_NPROC, config["processes"]),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(what)
-        if hard != resource.RLIM_INFINITY:
-            value = min(value, hard)
-        resource.setrlimit(what, (value, value))
 
 
 def send_with_fds(channel, message, fds):

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from ensures.errors import WorkerLost
 from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from evaluation.baseline import Mark, Plain
-from evaluation.python.worker import Worker
+from evaluation.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""How Java tasks are made and built: toolchain, workspaces, methods, mutants, coverage, the sample."""

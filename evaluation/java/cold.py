@@ -1,0 +1,84 @@
+"""A cold verdict: the candidate's checks written into the method, compiled by `javac`, run by a fresh `java`, its words read.
+
+The audit's second opinion and the tests' oracle. It sees what was printed, so it can be compared with the published rule's
+status alone, and a candidate in the same JVM can make it say anything.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from containers.sandbox import SandboxSpec
+from ensures.subject import Subject
+from ensures.verdict import Outcome, Verdict
+from evaluation.checker import Submission
+from evaluation.java import worker
+from evaluation.java.weave import method, plainly
+
+if TYPE_CHECKING:
+    from evaluation.java.session import JmlSession
+
+MARK = "JmlAssertionError"
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """`cpu` in seconds, of the sandbox as well."""
+
+    outcome: Outcome
+    said: str
+    seconds: float
+    cpu: float
+
+
+def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold:
+    """One verdict from a fresh compiler and a fresh JVM."""
+    from evaluation.java.session import translated
+
+    made = translated(submission.clauses.text, bool(session.method.result))
+    if isinstance(made, Verdict):
+        return Cold(made.outcome, made.message, 0.0, 0.0)
+    task, workspace = session.task, session.workspace
+    before, started = os.times(), time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="ensures-cold-") as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        (place / "classes").mkdir(mode=0o755)
+        source = place / task.file.rpartition("/")[2]
+        text = plainly(session.text, task.start_line, task.end_line, session.method, method(subject.payload), made)
+        source.write_text(text, encoding="utf-8")
+        path = [place / "classes", *workspace.classes, *workspace.jars, *workspace.harness]
+        joined = os.pathsep.join(map(str, path))
+        compiler = [str(workspace.java / "bin" / "javac"), "-proc:none", "-nowarn", *workspace.arguments, "-d"]
+        compiled = subprocess.run(
+            [*compiler, str(place / "classes"), "-cp", joined, str(source)], capture_output=True, text=True
+        )
+        if compiled.returncode != 0:
+            return Cold(Outcome.ERROR, compiled.stderr, time.perf_counter() - started, _cpu(before))
+        spec = SandboxSpec(
+            argv=(str(workspace.java / "bin" / "java"), f"-Xmx{session.checker.heap_mb}m", "-ea", "-cp", joined)
+            + ("ensures.harness.ColdMain", *session.tests),
+            cwd=workspace.folder,
+            readable=(*worker.readable(workspace, Path("/usr/bin/java")), place),
+            environment={**worker.environment(workspace), "HOME": "/tmp", "TMPDIR": "/tmp"},
+        )
+        process = session.checker.sandbox.start(spec)
+        try:
+            out, err = process.communicate(timeout=session.checker.seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return Cold(Outcome.ERROR, "timeout", time.perf_counter() - started, 0.0)
+    said = (out + err).decode(errors="replace")
+    failed = Outcome.VIOLATED if MARK in said else Outcome.ERROR
+    outcome = Outcome.HOLDS if process.returncode == 0 else failed
+    return Cold(outcome, said, time.perf_counter() - started, _cpu(before))
+
+
+def _cpu(before: os.times_result) -> float:
+    after = os.times()
+    return (after.children_user - before.children_user) + (after.children_system - before.children_system)

@@ -1,0 +1,67 @@
+"""Small Java projects for tests: a tree of sources, its workspace, a task for one of its methods, candidates as text."""
+
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from construction.java import build, parse
+from ensures.candidate import Clauses
+from ensures.errors import PreparationFailed
+from ensures.task import Language, Mutant, Repository, Task
+from evaluation.checker import Submission
+from evaluation.java.workspace import JavaWorkspace
+from inference.dialects import jml
+
+DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    folder.chmod(0o755)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    return folder
+
+
+def task(folder: Path, file: str, qualname: str, tests: tuple[str, ...], which: int = 0) -> Task:
+    """The task of one method; `which`: of several of that name."""
+    text = (folder / file).read_text(encoding="utf-8")
+    method = [method for method in parse.methods(text) if method.qualname == qualname][which]
+    return Task(
+        id=f"demo--{qualname}",
+        language=Language.JAVA,
+        source=Repository("demo/demo", "0" * 40),
+        file=file,
+        qualname=qualname,
+        start_line=method.start_line,
+        end_line=method.end_line,
+        signature=method.signature,
+        comment=method.comment,
+        implementation=method.implementation,
+        tests=tests,
+    )
+
+
+def with_mutants(given: Task, *implementations: str) -> Task:
+    return replace(given, mutants=tuple(Mutant(text, ("rule",)) for text in implementations))
+
+
+def workspace(folder: Path, given: Task) -> JavaWorkspace:
+    try:
+        return build.repository_workspace(folder, given.file, str(folder.stat().st_mtime_ns))
+    except PreparationFailed as error:
+        pytest.skip(str(error)) if "need a JDK" in str(error) else None
+        raise
+
+
+def clauses(text: str) -> Clauses:
+    parsed = jml.parse(textwrap.dedent(text).strip("\n"))
+    assert isinstance(parsed, Clauses), parsed
+    return parsed
+
+
+def submission(text: str) -> Submission:
+    return Submission(clauses(text))
