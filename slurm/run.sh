@@ -9,10 +9,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 extras=(${ENSURES_EXTRAS:-})
 for argument in "$@"; do
   case $argument in
+    dataset=sample-java | dataset.language=java | checker=jml) java=1 ;;
     model=*) grep -qs vllm_schema "$root/conf/model/${argument#model=}.yaml" && extras+=(vllm) ;;
   esac
 done
 set_up "$root" "${extras[@]+"${extras[@]}"}"
+[ -n "${java:-}" ] && set_up_java
 # Inside an allocation (SLURM_JOB_ID) a Ray cluster over its nodes will be brought up here; until then the job uses
 # the node that the script runs on.
 cd "$root" || exit 1

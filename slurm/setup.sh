@@ -49,6 +49,22 @@ set_up() {
   fi
 }
 
+# What Java tasks need: a JDK and JUnit. Where they can't be had, the Java task that wants them says so.
+set_up_java() {
+  java_ready && return 0
+  if may_install; then
+    say "installing a JDK and JUnit (Java tasks)"
+    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(command -v javac >/dev/null 2>&1 || echo default-jdk-headless) \
+      junit4 junit5 libhamcrest-java) >/dev/null 2>&1
+  fi
+  java_ready || say "a JDK of release 17 or JUnit is missing and can't be installed from here (Debian: default-jdk-headless junit4 junit5)"
+}
+
+java_ready() {
+  { [ -n "${JAVA_HOME:-}" ] || command -v javac >/dev/null 2>&1 || ls /usr/lib/jvm/*/bin/javac >/dev/null 2>&1; } \
+    && { [ -n "${ENSURES_JUNIT:-}" ] || { [ -e /usr/share/java/junit-platform-launcher.jar ] && [ -e /usr/share/java/junit-vintage-engine.jar ]; }; }
+}
+
 failed() { stop "the packages could not be installed; see the lines above"; }
 
 install() {

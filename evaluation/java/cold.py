@@ -17,6 +17,7 @@ from ensures.subject import Subject
 from ensures.verdict import Outcome, Verdict
 from evaluation.checker import Submission
 from evaluation.java import worker
+from evaluation.java.candidates import translated
 from evaluation.java.weave import method, plainly
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class Cold:
 
 def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold:
     """One verdict from a fresh compiler and a fresh JVM."""
-    from evaluation.java.session import translated
-
     made = translated(submission.clauses.text, bool(session.method.result))
     if isinstance(made, Verdict):
         return Cold(made.outcome, made.message, 0.0, 0.0)

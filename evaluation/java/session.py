@@ -8,24 +8,24 @@ else than without candidates, and a violation of which the stack could not tell 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from containers.sandbox import Limits, Sandbox
+from ensures.candidate import Clauses
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
-from ensures.subject import Kind, Subject, mutants
+from ensures.subject import Kind, Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
+from ensures.view import View
 from evaluation.answer import Answer, ask
 from evaluation.baseline import Baseline, Plain
 from evaluation.checker import Limit, Submission, Tested
 from evaluation.diagnosis import Diagnosis
 from evaluation.java import cold, purity, survey, worker
-from evaluation.java.jml.clauses import place, specification
-from evaluation.java.jml.syntax import Specification
-from evaluation.java.jml.tokens import JmlError, JmlUnsupported
-from evaluation.java.translate import Translated, translate
+from evaluation.java.candidates import read, translated
+from evaluation.java.jml.syntax import Implication, Specification, written
+from evaluation.java.translate import Translated
 from evaluation.java.units import Built, Unit, build
 from evaluation.java.weave import Method, Unweavable, Woven, alike, method, weave
 from evaluation.java.workspace import JavaWorkspace
@@ -65,38 +65,6 @@ class JmlChecker:
 
     def prepare(self, task: Task, workspace: JavaWorkspace, baseline: Baseline | None = None) -> "JmlSession":
         return JmlSession(self, task, workspace, baseline)
-
-
-@lru_cache(4096)
-def read(text: str) -> Specification | Verdict:
-    """The candidate's clauses, or the verdict that it gets without any execution."""
-    seen = purity.looks(text)
-    if seen:
-        return Verdict(Outcome.ERROR, Reason.TAMPERED, message=f"looked ({seen})")
-    if purity.escapes(text):
-        return Verdict(Outcome.ERROR, Reason.UNSUPPORTED, message="an escape that Java reads as a quote or a bracket")
-    try:
-        return specification(text)
-    except JmlUnsupported as error:
-        return Verdict(Outcome.ERROR, Reason.UNSUPPORTED, message=error.said)
-    except JmlError as error:
-        line, column = place(text, error.offset)
-        return Verdict(Outcome.ERROR, Reason.SYNTAX_ERROR, message=f"line {line}, column {column}: {error.said}")
-
-
-def translated(text: str, returns: bool) -> Translated | Verdict:
-    """What is woven for the candidate, or the verdict that it gets instead."""
-    found = read(text)
-    if isinstance(found, Verdict):
-        return found
-    if not found.ensures:
-        return Verdict(Outcome.ERROR, Reason.COMPILE_ERROR, message="the completion holds no clause")
-    try:
-        return translate(found, returns)
-    except JmlUnsupported as error:
-        return Verdict(Outcome.ERROR, Reason.UNSUPPORTED, message=error.said)
-    except JmlError as error:
-        return Verdict(Outcome.ERROR, Reason.COMPILE_ERROR, message=error.said)
 
 
 class JmlSession(Tested):
@@ -380,10 +348,89 @@ class JmlSession(Tested):
         found = cold.run(self, subject, submission)
         return found.outcome, found.seconds
 
+    # Observation
+
+    def describe(self) -> list[dict[str, Any]]:
+        """One record a call of the original: what it was given, what it gave back, what it changed."""
+        answer = self.bare(original(self.task), look="observe")
+        names = ["this", *self.method.names]
+        found = []
+        for event in answer.events if answer is not None else ():
+            if event["e"] == "seen":
+                pictures = {when: dict(zip(names, event[when], strict=True)) for when in ("pre", "post")}
+                if self.method.static:
+                    pictures = {when: {n: p for n, p in shown.items() if n != "this"} for when, shown in pictures.items()}
+                same = [self.method.names[index] for index in event["same"]]
+                found.append({**event, **pictures, "same": same})
+        return found
+
+    def truths(self, given: Sequence[Submission]) -> list[tuple[str, int, str | None]]:
+        """For each call of the original (test, number, truths): a character a clause set, 1 held, 0 false, x raised or did
+        not compile."""
+        made = [translated(submission.clauses.text, bool(self.method.result)) for submission in given]
+        candidates = tuple(dict.fromkeys(one for one in made if isinstance(one, Translated)))
+        position = {candidate: number for number, candidate in enumerate(candidates)}
+        found, body = self.built(candidates, self.task.implementation)
+        rows: dict[tuple[str, int], list[str] | None] = {}
+        for unit in found.units:
+            members = sorted(unit.candidates.items(), key=lambda item: item[1])
+            specs = [{"index": number, "views": [View().part.value], "salt": ""} for _, number in members]
+            answer = self.execute(original(self.task), unit, body, candidates=specs, every_call=True, whole=True)
+            for event in answer.events:
+                if event["e"] != "call":
+                    continue
+                row = rows.setdefault((event["test"], event["n"]), ["x"] * len(candidates))
+                if event["truths"] is None:
+                    rows[event["test"], event["n"]] = None
+                elif row is not None:
+                    for (candidate, _), letter in zip(members, event["truths"], strict=False):
+                        row[candidate] = letter
+        columns = [position[one] if isinstance(one, Translated) else None for one in made]
+        return [
+            (test, n, None if row is None else "".join("x" if at is None else row[at] for at in columns))
+            for (test, n), row in rows.items()
+        ]
+
     # What candidates leave unsaid
 
     def diagnose(self, submissions: Sequence[Submission]) -> list[Diagnosis | None]:
-        return [None] * len(submissions)
+        """For candidates that hold on the original. None where they can't share an execution, or there is no result that
+        could be another."""
+        found: list[Diagnosis | None] = [None] * len(submissions)
+        if self.baseline.original.iterators or not self.method.result:
+            return found
+        pure = [index for index, submission in enumerate(submissions) if purity.shares(submission.clauses.text)]
+        made = {index: translated(submissions[index].clauses.text, True) for index in pure}
+        usable = {index: one for index, one in made.items() if isinstance(one, Translated)}
+        candidates = tuple(dict.fromkeys(usable.values()))
+        built, body = self.built(candidates, self.task.implementation)
+        unused = self._unused(submissions, list(usable))
+        for unit in built.units:
+            members = [index for index, one in usable.items() if candidates.index(one) in unit.candidates]
+            numbers = [unit.candidates[candidates.index(usable[index])] for index in members]
+            specs = [_spec(Submission(submissions[i].clauses), n) for i, n in zip(members, numbers, strict=True)]
+            if specs:
+                answer = self.execute(original(self.task), unit, body, candidates=specs, perturb=True, whole=True)
+                for index, noticed in zip(members, answer.end.get("noticed", ()), strict=False):
+                    found[index] = Diagnosis(not noticed, tuple(unused.get(index, ())))
+        return found
+
+    def _unused(self, submissions: Sequence[Submission], indices: Sequence[int]) -> dict[int, list[int]]:
+        """Clauses that are implications whose left side never held."""
+        parts = []
+        for index in indices:
+            read_ = read(submissions[index].clauses.text)
+            for position, clause in enumerate(read_.ensures if isinstance(read_, Specification) else ()):
+                if isinstance(clause.expression, Implication):
+                    side = clause.expression.right if clause.expression.backward else clause.expression.left
+                    parts.append((index, position, Submission(Clauses(f"//@ ensures {written(side)};", (), (), ()))))
+        rows = self.truths([submission for _, _, submission in parts]) if parts else []
+        held = {at for _, _, truths in rows if truths for at, letter in enumerate(truths) if letter != "0"}
+        found: dict[int, list[int]] = {}
+        for at, (index, position, _) in enumerate(parts):
+            if rows and at not in held:
+                found.setdefault(index, []).append(position)
+        return found
 
 
 _ORDINARY = (Ending.PASSED, Ending.FAILED, Ending.STOPPED)

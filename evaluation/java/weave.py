@@ -40,7 +40,7 @@ class Method:
     body: str
     before: str  # of a constructor: its call of another
     constructor: bool
-    head: str  # the text up to the body: annotations and comment, too
+    head: str  # the text up to the body, annotations and comment, too; its parameters final
 
     @property
     def static(self) -> bool:
@@ -81,6 +81,8 @@ def method(implementation: str) -> Method:
     parameters = node.child_by_field_name("parameters")
     assert parameters is not None
     result = text(node.child_by_field_name("type"))
+    if node.type == "constructor_declaration" and set(_assigned(body)) & set(_parameter_names(parameters)):
+        raise Unweavable("a constructor that assigns its own parameters can't carry conditions")
     constructor = node.type == "constructor_declaration"
     first = body.named_children[0] if constructor and body.named_children else None
     explicit = first if first is not None and first.type == "explicit_constructor_invocation" else None
@@ -97,8 +99,29 @@ def method(implementation: str) -> Method:
         body="{" + code[inside : body.end_byte].decode(),
         before=text(explicit),
         constructor=constructor,
-        head=code[len(_BEFORE) : body.start_byte].decode(),
+        head=_head(code, parameters, body.start_byte),
     )
+
+
+def _head(code: bytes, parameters: tree_sitter.Node, end: int) -> str:
+    """With `final` parameters: then a condition that assigns one is wrong by itself, and no other condition is."""
+    found, at = [], len(_BEFORE)
+    for child in parameters.named_children:
+        if child.type in ("formal_parameter", "spread_parameter"):
+            modifiers = next((inner.text or b"" for inner in child.children if inner.type == "modifiers"), b"")
+            found += [code[at : child.start_byte], b"" if b"final" in modifiers.split() else b"final "]
+            at = child.start_byte
+    return b"".join([*found, code[at:end]]).decode()
+
+
+def _assigned(node: tree_sitter.Node) -> Iterator[str]:
+    """Names that are assigned below."""
+    for child in node.children:
+        if child.type == "assignment_expression":
+            yield ((child.child_by_field_name("left") or child).text or b"").decode()
+        elif child.type == "update_expression":
+            yield (child.named_children[0].text or b"").decode()
+        yield from _assigned(child)
 
 
 def _parameter_names(parameters: tree_sitter.Node) -> Iterator[str]:

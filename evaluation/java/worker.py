@@ -32,6 +32,7 @@ def java_command(workspace: JavaWorkspace, heap_mb: int, scratch: str) -> list[s
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-XX:+ExitOnOutOfMemoryError",
+        "-XX:+DisplayVMOutputToStderr",
         "-XX:-UsePerfData",
         "-Xshare:auto",
         "-XX:MaxMetaspaceSize=192m",

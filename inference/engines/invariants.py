@@ -1,7 +1,8 @@
 """model=invariants: likely postconditions from executions, as Daikon inferred them. A baseline that needs no model.
 
 It reads no prompt. For each sample, the seed puts half of the calls into sight and half of the grammar out of reach; what
-held on every call in sight is kept, what another clause implies is dropped, and the rest is printed as icontract. Its
+held on every call in sight is kept, what another clause implies is dropped, and the rest is printed in the dialect of the
+task's language. Its
 scores count only the calls that it did not see (`ensures.view`), and it is never ranked among models.
 """
 
@@ -10,11 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from ensures.candidate import Clauses
-from ensures.task import Setting, Task
+from ensures.task import Language, Setting, Task
 from ensures.view import Part, part_of_call
 from inference.engine import Call, Completion, Observer, Request
-from inference.engines.templates import Template, guards, implication, templates
+from inference.engines import java_templates, templates
+from inference.engines.java_templates import Template as JavaTemplate
+from inference.engines.templates import Template as PythonTemplate
 
 GRAMMAR = "1"  # raised when the templates or the selection change: part of every completion's key
 
@@ -30,6 +32,10 @@ class InvariantsConfig:
     @property
     def label(self) -> str:
         return self.name
+
+
+Template = PythonTemplate | JavaTemplate
+_GRAMMARS: dict[Language, Any] = {Language.PYTHON: templates, Language.JAVA: java_templates}
 
 
 class Invariants:
@@ -49,15 +55,16 @@ class Invariants:
         calls = await self.observer.calls(request.task)
         if not calls:
             return []
+        grammar = _GRAMMARS[request.task.language]
         seen = {sample: self._in_sight(calls, request.seed + sample) for sample in request.samples}
         pool: dict[str, Template] = {}
         splits: dict[str, Template] = {}
         for visible in seen.values():
             if visible:
-                pool |= {template.text: template for template in templates(visible)}
-                splits |= {guard.text: guard for guard in guards(visible)}
+                pool |= {template.text: template for template in grammar.templates(visible)}
+                splits |= {guard.text: guard for guard in grammar.guards(visible)}
         tried = [*pool.values(), *splits.values()]
-        rows = await self.observer.truths(request.task, [clauses([template]) for template in tried])
+        rows = await self.observer.truths(request.task, [grammar.clauses([template]) for template in tried])
         truths: dict[tuple[str, int], str] = {(test, number): text for test, number, text in rows if text is not None}
         column = {template.text: index for index, template in enumerate(tried)}
         completions = []
@@ -66,9 +73,8 @@ class Invariants:
                 completions.append(Completion(sample, "", finish_reason="no_calls", halved=True))
                 continue
             table = [truths[call.test, call.number] for call in visible if (call.test, call.number) in truths]
-            own = templates(visible)
-            kept = self._kept(own, guards(visible), table, column, request.seed + sample)
-            text = clauses(kept).text if kept else ""
+            kept = self._kept(grammar, visible, table, column, request.seed + sample)
+            text = grammar.clauses(kept).text if kept else ""
             completions.append(Completion(sample, text, completion_tokens=len(kept), halved=True))
         return completions
 
@@ -79,11 +85,9 @@ class Invariants:
     def _in_sight(self, calls: list[Call], seed: int) -> list[Call]:
         return [call for call in calls if part_of_call(str(seed), call.test, call.number) is Part.SEEN]
 
-    def _kept(
-        self, tried: list[Template], splits: list[Template], table: list[str], column: dict[str, int], seed: int
-    ) -> list[Template]:
+    def _kept(self, grammar: Any, visible: list[Call], table: list[str], column: dict[str, int], seed: int) -> list[Template]:
         """Clauses that held on every call in sight, implications for those that held on one side of a guard."""
-        usable = [template for template in tried if self._usable(template, seed)]
+        usable = [template for template in grammar.templates(visible) if self._usable(template, seed)]
 
         def values(template: Template) -> str:
             return "".join(row[column[template.text]] for row in table)
@@ -92,7 +96,7 @@ class Invariants:
         always = [t for t in usable if set(known[t.text]) <= {"1"} and len(known[t.text]) >= self.config.least_calls]
         found = list(always)
         constant = {template.topic for template in always}
-        for guard in splits:
+        for guard in grammar.guards(visible):
             on = values(guard)
             for wanted in ("1", "0"):
                 side = [index for index, value in enumerate(on) if value == wanted]
@@ -102,7 +106,7 @@ class Invariants:
                     if template.topic in constant or template.topic == guard.topic.replace("guard", "value"):
                         continue
                     if all(known[template.text][index] == "1" for index in side):
-                        found.append(implication(guard, wanted == "1", template))
+                        found.append(grammar.implication(guard, wanted == "1", template))
         return self._strongest(found, seed)
 
     def _usable(self, template: Template, seed: int) -> bool:
@@ -120,10 +124,3 @@ class Invariants:
             best += [template for template in group if template.strength == top]
         best.sort(key=lambda t: (" if " in t.topic, -t.strength, len(t.condition), t.text))
         return best[: self.config.most_clauses]
-
-
-def clauses(kept: list[Template]) -> Clauses:
-    """The templates as one postcondition set, each snapshot once, in front."""
-    snapshots = tuple(dict.fromkeys(template.snapshot.text for template in kept if template.snapshot))
-    ensures = tuple(template.text for template in kept)
-    return Clauses("\n".join((*snapshots, *ensures)), (), snapshots, ensures)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ensures.candidate import Clauses
 from inference.engine import Call
 
 _SCALARS = ("bool", "int", "float", "str", "NoneType")
@@ -262,3 +263,10 @@ def _change(parameter: str, path: str, name: str, capture: str) -> Iterator[Temp
         yield make("permuted", 6, both, f"sorted({path}) == sorted({old})")
         yield make("appended", 7, both, f"{path}[:len({old})] == {old}")
     yield make("result in old", 4, all_three[1:], f"result in {old}")
+
+
+def clauses(kept: list[Template]) -> Clauses:
+    """The templates as one postcondition set, each snapshot once, in front."""
+    snapshots = tuple(dict.fromkeys(template.snapshot.text for template in kept if template.snapshot))
+    ensures = tuple(template.text for template in kept)
+    return Clauses("\n".join((*snapshots, *ensures)), (), snapshots, ensures)

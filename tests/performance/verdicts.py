@@ -3,7 +3,7 @@
 Cold is a fresh `python -m pytest` on the covering tests for each (subject, candidate), in the same environment, without -x
 and without any installation, on a random subset of the pairs. Ours is everything: all candidates on all subjects.
 
-python -m tests.performance.verdicts [--json FILE] [--candidates N] [--pairs N] [--tasks GLOB]
+python -m tests.performance.verdicts [language=java] [--json FILE] [--candidates N] [--pairs N] [--tasks GLOB]
 """
 
 import argparse
@@ -33,6 +33,7 @@ from ensures.verdict import Outcome
 from evaluation import audit
 from evaluation.baseline import Baseline
 from evaluation.checker import Submission
+from evaluation.java.session import JmlSession
 from evaluation.pool import LocalSlot, Pool
 from evaluation.python import cold
 from evaluation.python.session import IcontractChecker, IcontractSession
@@ -125,7 +126,7 @@ def subjects_of(task: Task) -> list[Subject]:
 class Clock:
     """CPU seconds of this process and of a session's worker, and wall time, since it was made."""
 
-    def __init__(self, session: IcontractSession) -> None:
+    def __init__(self, session: "IcontractSession | JmlSession") -> None:
         assert session.worker is not None
         self.pid = session.worker.pid
         self.own, self.below, self.began = time.process_time(), tree_cpu(self.pid), time.perf_counter()
@@ -306,4 +307,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if "language=java" in sys.argv:
+        from tests.performance import verdicts_java
+
+        verdicts_java.main([argument for argument in sys.argv[1:] if argument != "language=java"])
+    else:
+        main()

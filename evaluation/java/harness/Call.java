@@ -8,6 +8,7 @@ public final class Call {
     final EnsuresJml.Check[] checks;
     private int clause = -1;
     private final boolean[] unsaved;
+    char[] truths;
     Object before; // what a look at the call's beginning saw
 
     Call(Recorder recorder, String test, int number) {
@@ -93,6 +94,9 @@ public final class Call {
             Throwable thrown = null;
             try {
                 violated = check.at(result);
+                if (violated < 0) {
+                    recorder.perturbs(candidate, check, result);
+                }
             } catch (Throwable problem) {
                 thrown = problem;
             } finally {

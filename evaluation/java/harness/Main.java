@@ -193,10 +193,12 @@ public final class Main {
         thread.setContextClassLoader(loader);
         Recorder.current = recorder;
         thread.start();
-        try {
-            thread.join();
-        } catch (InterruptedException impossible) {
-            Thread.currentThread().interrupt();
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException ofTheirs) {
+                continue;
+            }
         }
         Recorder.current = null;
         if (tests.surfaced) {

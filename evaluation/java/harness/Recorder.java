@@ -63,6 +63,8 @@ final class Recorder {
     private final long[] spent;
     private final boolean raising;
     private final boolean everyCall;
+    private final boolean perturbing;
+    private final boolean[] noticing;
     private final boolean whole;
     private final String looking; // "", "observe" or "fingerprints"
     private final Consumer<Map<String, Object>> report;
@@ -77,7 +79,6 @@ final class Recorder {
     boolean iterators;
     private int undecided;
     volatile boolean decided;
-    private char[] truths;
     Handlers handlers;
 
     Recorder(Map<String, Object> command, int size, Consumer<Map<String, Object>> report, MappedByteBuffer meter) {
@@ -87,6 +88,7 @@ final class Recorder {
         this.meter = meter;
         this.raising = Boolean.TRUE.equals(command.get("raising"));
         this.everyCall = Boolean.TRUE.equals(command.get("every_call"));
+        this.perturbing = Boolean.TRUE.equals(command.get("perturb"));
         this.whole = Boolean.TRUE.equals(command.get("whole"));
         this.looking = command.get("look") == null ? "" : (String) command.get("look");
         List<?> candidates = command.get("candidates") == null ? List.of() : (List<?>) command.get("candidates");
@@ -94,6 +96,7 @@ final class Recorder {
         this.views = new View[size][];
         this.place = new int[size];
         this.spent = new long[candidates.size()];
+        this.noticing = new boolean[candidates.size()];
         for (int i = 0; i < wanted.length; i++) {
             Map<?, ?> candidate = (Map<?, ?>) candidates.get(i);
             int index = ((Long) candidate.get("index")).intValue();
@@ -243,7 +246,7 @@ final class Recorder {
 
     void evaluated(Call call, int candidate, int clause) {
         synchronized (this) {
-            truth(candidate, clause < 0 ? '1' : '0');
+            truth(call, candidate, clause < 0 ? '1' : '0');
             for (int v = 0; v < views[candidate].length; v++) {
                 View view = views[candidate][v];
                 if (view.violated || view.suspended || !view.wants(call.test, call.number)) {
@@ -274,7 +277,7 @@ final class Recorder {
             message = thrown.getClass().getName();
         }
         synchronized (this) {
-            truth(candidate, 'x');
+            truth(call, candidate, 'x');
             for (int v = 0; v < views[candidate].length; v++) {
                 View view = views[candidate][v];
                 if (view.violated || view.suspended || !view.wants(call.test, call.number)) {
@@ -298,24 +301,38 @@ final class Recorder {
     /** A call outside of the candidate's precondition. */
     void outside(Call call, int candidate) {
         synchronized (this) {
-            truth(candidate, '1');
+            truth(call, candidate, '1');
         }
     }
 
-    private void truth(int candidate, char letter) {
+    private void truth(Call call, int candidate, char letter) {
         if (everyCall) {
-            if (truths == null) {
-                truths = new char[wanted.length];
-                java.util.Arrays.fill(truths, '1');
+            if (call.truths == null) {
+                call.truths = new char[wanted.length];
+                java.util.Arrays.fill(call.truths, '1');
             }
-            truths[place[candidate]] = letter;
+            call.truths[place[candidate]] = letter;
         }
     }
 
     synchronized void returned(Call call) {
         if (everyCall) {
-            say(Json.of("e", "call", "test", call.test, "n", call.number, "truths", truths == null ? "" : new String(truths)));
-            truths = null;
+            String truths = call.truths == null ? "" : new String(call.truths);
+            say(Json.of("e", "call", "test", call.test, "n", call.number, "truths", truths));
+        }
+    }
+
+    /** Does the candidate, which holds here, take notice of other results in place of the real one? */
+    void perturbs(int candidate, EnsuresJml.Check check, Object result) {
+        if (!perturbing || noticing[place[candidate]]) {
+            return;
+        }
+        for (Object other : Others.of(result)) {
+            try {
+                noticing[place[candidate]] |= check.at(other) >= 0;
+            } catch (Throwable thrown) {
+                noticing[place[candidate]] = true;
+            }
         }
     }
 
@@ -346,6 +363,11 @@ final class Recorder {
         found.put("evaluated", evaluated);
         found.put("surfaced", surfaced);
         found.put("spent", times);
+        List<Object> noticed = new ArrayList<>();
+        for (boolean one : noticing) {
+            noticed.add(one);
+        }
+        found.put("noticed", noticed);
         if (looking.equals("fingerprints")) {
             List<Object> all = new ArrayList<>();
             fingerprints.values().forEach(all::addAll);

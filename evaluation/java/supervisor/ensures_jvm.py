@@ -5,6 +5,7 @@ execution that ended it or left something behind (threads, hooks, properties), a
 others, and after so many executions. What it says of an execution is believed only where it is whole and well formed.
 """
 
+import fcntl
 import mmap
 import os
 import signal
@@ -23,27 +24,29 @@ class Lost(Exception):
     """A JVM does not start or answers nonsense."""
 
 
+def shared_words():
+    """(descriptor, two words of memory) that a JVM may write and nobody may make smaller: that would end who reads it."""
+    fd = os.memfd_create("meter", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, 16)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return fd, mmap.mmap(fd, 16)
+
+
 class Supervisor:
     def __init__(self, config):
         self.config = config
         self.scratch = config["scratch"]
         self.home = os.path.join(self.scratch, "x")
-        self.meter = self.shared("meter")
+        self.meter_fd, self.meter = shared_words()
         self.jvm = None
         self.executions = 0
         self.started = 0
-
-    def shared(self, name):
-        path = os.path.join(self.scratch, name)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(fd, 16)
-        return mmap.mmap(fd, 16)
 
     # The JVM
 
     def start(self):
         self.stop()
-        processes.clean(self.scratch, ("meter",))
+        processes.clean(self.scratch)
         os.makedirs(self.home)
         config = self.config
         self.jvm = subprocess.Popen(
@@ -53,11 +56,12 @@ class Supervisor:
             stderr=subprocess.PIPE,
             cwd=config["root"],
             start_new_session=True,
+            pass_fds=(self.meter_fd,),
         )
         self.executions = 0
         self.started += 1
         facts = {name: config[name] for name in ("classes", "jars", "arguments")}
-        self.send(dict(facts, meter=os.path.join(self.scratch, "meter")))
+        self.send(dict(facts, meter=f"/proc/self/fd/{self.meter_fd}"))
         if not wire.wait([self.jvm.stdout.fileno()], time.monotonic() + STARTING):
             raise Lost("the JVM does not start")
         if wire.receive(self.jvm.stdout.fileno()) is None:
@@ -131,7 +135,7 @@ class Supervisor:
             self.stop()
         else:
             processes.sweep((jvm.pid,))
-            processes.clean(self.scratch, ("meter", "x", "hsperfdata_" + str(os.getuid())))
+            processes.clean(self.scratch, ("x",))
             processes.clean(self.home)
         return found
 
