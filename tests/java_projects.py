@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from construction.java import build, parse
+from containers.choose import choose
 from ensures.candidate import Clauses
 from ensures.errors import PreparationFailed
 from ensures.task import Language, Mutant, Repository, Task
 from evaluation.checker import Submission
+from evaluation.java.session import JmlChecker
 from evaluation.java.workspace import JavaWorkspace
 from inference.dialects import jml
 
@@ -26,14 +28,14 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def task(folder: Path, file: str, qualname: str, tests: tuple[str, ...], which: int = 0) -> Task:
+def task(folder: Path, file: str, qualname: str, tests: tuple[str, ...], which: int = 0, name: str = "demo/demo") -> Task:
     """The task of one method; `which`: of several of that name."""
     text = (folder / file).read_text(encoding="utf-8")
     method = [method for method in parse.methods(text) if method.qualname == qualname][which]
     return Task(
         id=f"demo--{qualname}",
         language=Language.JAVA,
-        source=Repository("demo/demo", "0" * 40),
+        source=Repository(name, "0" * 40),
         file=file,
         qualname=qualname,
         start_line=method.start_line,
@@ -55,6 +57,10 @@ def workspace(folder: Path, given: Task) -> JavaWorkspace:
     except PreparationFailed as error:
         pytest.skip(str(error)) if "need a JDK" in str(error) else None
         raise
+
+
+def checker(seconds: float = 20.0) -> JmlChecker:
+    return JmlChecker(choose("auto", hostile=False)[0], seconds=seconds)
 
 
 def clauses(text: str) -> Clauses:

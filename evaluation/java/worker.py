@@ -32,7 +32,9 @@ def java_command(workspace: JavaWorkspace, heap_mb: int, scratch: str) -> list[s
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-XX:+ExitOnOutOfMemoryError",
-        "-XX:+DisplayVMOutputToStderr",
+        "-XX:+DisplayVMOutputToStderr",  # standard output is the channel
+        "-Xlog:disable",
+        "-Xlog:all=warning:stderr",
         "-XX:-UsePerfData",
         "-Xshare:auto",
         "-XX:MaxMetaspaceSize=192m",

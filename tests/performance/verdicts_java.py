@@ -160,7 +160,7 @@ def main(arguments: list[str]) -> None:
                     "cold": int(found.outcome),
                     "ours": mine,
                     "said": found.said[-600:],
-                }  # fmt: skip
+                }
             )
     for session in opened.values():
         session.close()
