@@ -61,6 +61,8 @@ def test_the_harness_needs_nothing_of_ours() -> None:
     for folder in ("evaluation/python/harness", "construction/probe"):
         for path in (ROOT / folder).rglob("*.py"):
             assert imported(path) <= allowed, path
+    for path in (ROOT / "evaluation/java/supervisor").rglob("*.py"):
+        assert imported(path) <= set(sys.stdlib_module_names) | {"ensures_harness"}, path
     assert {path.name for path in (ROOT / "evaluation/python/harness").iterdir() if path.suffix != ".py"} - {
         "__pycache__"
     } == {"ensures_harness"}

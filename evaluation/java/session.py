@@ -67,6 +67,15 @@ class JmlChecker:
         return JmlSession(self, task, workspace, baseline)
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A build, where a body is in it, and where the candidates are."""
+
+    found: Built
+    body: int
+    numbers: dict[Translated, int]
+
+
 class JmlSession(Tested):
     """Owns the JVM of one task. A lost one is started again once for each request; then the fault is passed on."""
 
@@ -133,11 +142,11 @@ class JmlSession(Tested):
         known = set(self.known)
         self.known += [text for text in dict.fromkeys(implementations) if text not in known]
 
-    def built(self, candidates: tuple[Translated, ...], implementation: str) -> tuple[Built, int]:
-        """A build with these candidates and this body, and the body's position in it."""
+    def built(self, candidates: tuple[Translated, ...], implementation: str) -> Held:
+        """A build with at least these candidates and this body."""
         for held, (positions, found) in self._builds.items():
-            if held == candidates and implementation in positions:
-                return found, positions[implementation]
+            if implementation in positions and set(candidates) <= set(held):
+                return Held(found, positions[implementation], {one: number for number, one in enumerate(held)})
         self.expect([implementation])
         own = self.body(implementation)
         together = [
@@ -159,10 +168,12 @@ class JmlSession(Tested):
         name = content_key(candidates, together)[:20]
         found = build(self._compile, woven, usable, candidates, name)
         if len(self._builds) >= KEPT:
-            del self._builds[next(iter(self._builds))]
+            _, forgotten = self._builds.pop(next(iter(self._builds)))
+            for unit in forgotten.units:
+                self._texts.pop(unit.name, None)
         positions = {text: index for index, text in enumerate(together)}
         self._builds[candidates] = (positions, found)
-        return found, positions[implementation]
+        return Held(found, positions[implementation], {one: number for number, one in enumerate(candidates)})
 
     def _compile(self, name: str, text: Woven, candidates: int) -> list[dict[str, Any]]:
         self._texts[name] = (text, candidates)
@@ -194,16 +205,16 @@ class JmlSession(Tested):
 
     def bare(self, subject: Subject, **command: Any) -> Answer | None:
         """The subject without candidates; None where it does not compile."""
-        found, body = self.built((), subject.payload)
-        unit = found.unit(None, body)
-        return None if unit is None else self.execute(subject, unit, body, whole=True, **command)
+        held = self.built((), subject.payload)
+        unit = held.found.unit(None, held.body)
+        return None if unit is None else self.execute(subject, unit, held.body, whole=True, **command)
 
     def broken(self, implementation: str) -> str:
         """Why it does not compile; empty if it does."""
         if self.body(implementation) is None:
             return "it is no Java method"
-        found, body = self.built((), implementation)
-        return found.broken.get(body, "")
+        held = self.built((), implementation)
+        return held.found.broken.get(held.body, "")
 
     def plain(self, subject: Subject, seconds: float | None = None) -> Plain:
         """The subject's tests without candidates; `seconds` is a shorter limit than the checker's."""
@@ -233,11 +244,11 @@ class JmlSession(Tested):
             else:
                 usable[index] = made
         candidates = tuple(dict.fromkeys(usable.values()))
-        found, body = self.built(candidates, subject.payload) if candidates else (Built(), 0)
+        held = self.built(candidates, subject.payload) if candidates else Held(Built(), 0, {})
+        found, body, position = held.found, held.body, held.numbers
         if body in found.broken:
             verdict = Verdict(Outcome.ERROR, Reason.TEST_FAILED, message=f"the subject: {found.broken[body]}"[:300])
             return [verdicts.get(i, (verdict,) * len(s.views)) for i, s in enumerate(submissions)]
-        position = {candidate: number for number, candidate in enumerate(candidates)}
         for index, made in usable.items():
             wrong = found.wrong.get(position[made])
             if wrong is not None:
@@ -322,7 +333,8 @@ class JmlSession(Tested):
         made = translated(submission.clauses.text, bool(self.method.result))
         if isinstance(made, Verdict):
             return (_published(made),) * len(submission.views)
-        found, body, number = self._held(made, subject.payload)
+        held = self.built((made,), subject.payload)
+        found, body, number = held.found, held.body, held.numbers[made]
         unit = found.unit(number, body)
         if unit is None:
             message = found.wrong.get(number) or found.broken.get(body) or "it does not compile"
@@ -335,14 +347,6 @@ class JmlSession(Tested):
             answer = self.execute(subject, unit, body, **command)
             verdicts += self._said(answer, 0, submission, 1, shared=False)
         return tuple(verdicts)
-
-    def _held(self, candidate: Translated, implementation: str) -> tuple[Built, int, int]:
-        """A build that holds both, and their positions in it."""
-        for candidates, (positions, found) in self._builds.items():
-            if candidate in candidates and implementation in positions:
-                return found, positions[implementation], candidates.index(candidate)
-        found, body = self.built((candidate,), implementation)
-        return found, body, 0
 
     def cold(self, subject: Subject, submission: Submission) -> tuple[Outcome, float]:
         found = cold.run(self, subject, submission)
@@ -369,11 +373,13 @@ class JmlSession(Tested):
         not compile."""
         made = [translated(submission.clauses.text, bool(self.method.result)) for submission in given]
         candidates = tuple(dict.fromkeys(one for one in made if isinstance(one, Translated)))
+        held = self.built(candidates, self.task.implementation)
+        found, body = held.found, held.body
         position = {candidate: number for number, candidate in enumerate(candidates)}
-        found, body = self.built(candidates, self.task.implementation)
+        wanted = {held.numbers[candidate]: number for candidate, number in position.items()}
         rows: dict[tuple[str, int], list[str] | None] = {}
         for unit in found.units:
-            members = sorted(unit.candidates.items(), key=lambda item: item[1])
+            members = [(wanted[of], number) for of, number in unit.candidates.items() if of in wanted]
             specs = [{"index": number, "views": [View().part.value], "salt": ""} for _, number in members]
             answer = self.execute(original(self.task), unit, body, candidates=specs, every_call=True, whole=True)
             for event in answer.events:
@@ -403,14 +409,14 @@ class JmlSession(Tested):
         made = {index: translated(submissions[index].clauses.text, True) for index in pure}
         usable = {index: one for index, one in made.items() if isinstance(one, Translated)}
         candidates = tuple(dict.fromkeys(usable.values()))
-        built, body = self.built(candidates, self.task.implementation)
+        held = self.built(candidates, self.task.implementation)
         unused = self._unused(submissions, list(usable))
-        for unit in built.units:
-            members = [index for index, one in usable.items() if candidates.index(one) in unit.candidates]
-            numbers = [unit.candidates[candidates.index(usable[index])] for index in members]
+        for unit in held.found.units:
+            members = [index for index, one in usable.items() if held.numbers[one] in unit.candidates]
+            numbers = [unit.candidates[held.numbers[usable[index]]] for index in members]
             specs = [_spec(Submission(submissions[i].clauses), n) for i, n in zip(members, numbers, strict=True)]
             if specs:
-                answer = self.execute(original(self.task), unit, body, candidates=specs, perturb=True, whole=True)
+                answer = self.execute(original(self.task), unit, held.body, candidates=specs, perturb=True, whole=True)
                 for index, noticed in zip(members, answer.end.get("noticed", ()), strict=False):
                     found[index] = Diagnosis(not noticed, tuple(unused.get(index, ())))
         return found
