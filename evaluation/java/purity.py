@@ -33,7 +33,7 @@ _CLASSES = frozenset(
     "LocalDate LocalDateTime CharSequence".split()
 )
 _READERS = frozenset(
-    "equals equalsIgnoreCase hashCode toString compareTo compareToIgnoreCase length charAt codePointAt codePointCount "
+    "clone equals equalsIgnoreCase hashCode toString compareTo compareToIgnoreCase length charAt codePointAt codePointCount "
     "substring subSequence trim strip stripLeading stripTrailing split lines chars codePoints concat repeat matches "
     "replace replaceFirst intern format formatted join endsWith startsWith regionMatches "
     "size contains containsAll containsKey containsValue stream keySet values entrySet subList toArray entry key value "
@@ -51,12 +51,12 @@ _PREFIXES = re.compile(r"(is|has|get|index|last|contains|starts|ends|equals|to|a
 _CHANGERS = re.compile(r"(get|to|is|has)And[A-Z]\w*|getAsInt\w+")
 # `add` and its like read on numbers and change collections: allowed only on what is plainly a number is too fine; not allowed
 _BOTH = frozenset(["add", "subtract", "multiply", "divide", "and", "or", "not", "negate", "test", "apply", "of"])
-_ASSIGNING = frozenset(["++", "--"])
+_COMPARING = frozenset(["==", "!=", "<=", ">=", "<==", "==>", "<==>", "<=!=>"])
 _NEW = frozenset(
     "ArrayList LinkedList HashSet TreeSet LinkedHashSet HashMap TreeMap LinkedHashMap String BigDecimal BigInteger Object "
     "StringBuilder int long double float boolean char byte short Integer".split()
 )
-_KEYWORDS = frozenset("if for while switch catch super this return".split())
+_KEYWORDS = frozenset("if for while switch catch super this return ensures requires post pre".split())
 
 
 def escapes(text: str) -> bool:
@@ -94,21 +94,33 @@ def shares(text: str) -> bool:
     if leaves_traces(text):
         return False
     given = _tokens(text)
+    made = 0  # up to here reaches the name of a class whose object is made
     for index, token in enumerate(given):
-        if token.text in _ASSIGNING or (token.text == "=" and token.kind == "operator"):
+        if _assigns(given, index):
             return False
-        if token.kind != "word" or token.text.startswith("\\"):
+        if token.kind != "word" or token.text.startswith("\\") or index < made:
             continue
         after = given[index + 1].text if index + 1 < len(given) else ""
         before = given[index - 1].text if index else ""
-        if before == "new":
-            if token.text not in _NEW:
+        if token.text == "new":
+            made = index + 2
+            while made + 1 < len(given) and given[made].text == ".":
+                made += 2
+            if made > len(given) or given[made - 1].text not in _NEW:
                 return False
         elif (before == "::" or (after == "(" and token.text not in _KEYWORDS)) and not _reads(
             token.text, before, given, index
         ):
             return False
     return True
+
+
+def _assigns(given: list[Token], index: int) -> bool:
+    token = given[index]
+    if token.kind != "operator" or token.text in _COMPARING:
+        shifts = token.text in ("<=", ">=") and index > 0 and given[index - 1].text == token.text[0]
+        return shifts and given[index - 1].end == token.start
+    return token.text in ("++", "--") or token.text.endswith("=")
 
 
 def _reads(name: str, before: str, given: list[Token], index: int) -> bool:

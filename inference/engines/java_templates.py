@@ -153,6 +153,9 @@ def _of_one(term: Term) -> Iterator[Template]:
         simple = next(iter(term.types))
         if "$" not in simple and "[" not in simple:
             yield make("type", 5, f"{t} instanceof {simple}")
+    if term.all_of(_BOOLEAN):
+        for value in ("true", "false"):
+            yield make("value", 9, f"{t} == {value}")
     values = term.values
     if len(values) == len(term.seen) and len(term.types) == 1 and term.all_of(*_PLAIN):
         type_ = next(iter(term.types))
