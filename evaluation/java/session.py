@@ -11,20 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from containers.sandbox import Limits, Sandbox
-from ensures.candidate import Clauses
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
-from ensures.subject import Kind, Subject, mutants, original
+from ensures.subject import Kind, Subject, mutants
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
-from ensures.view import View
 from evaluation.answer import Answer, ask
 from evaluation.baseline import Baseline, Plain
 from evaluation.checker import Limit, Submission, Tested
 from evaluation.diagnosis import Diagnosis
-from evaluation.java import cold, purity, survey, worker
-from evaluation.java.candidates import read, translated
-from evaluation.java.jml.syntax import Implication, Specification, written
+from evaluation.java import cold, observe, purity, survey, worker
+from evaluation.java.candidates import translated
 from evaluation.java.translate import Translated
 from evaluation.java.units import Built, Unit, build
 from evaluation.java.weave import Method, Unweavable, Woven, alike, method, weave
@@ -263,8 +260,11 @@ class JmlSession(Tested):
             groups.setdefault(unit.name, (unit, []))[1].append(index)
         for unit, members in groups.values():
             while members:
-                numbers = [unit.candidates[position[usable[index]]] for index in members]
-                given, members = self._shared(subject, unit, body, members, numbers, submissions)
+                # equal candidates are evaluated once, in the views of all
+                alike_of: dict[int, list[int]] = {}
+                for index in members:
+                    alike_of.setdefault(unit.candidates[position[usable[index]]], []).append(index)
+                given, members = self._shared(subject, unit, body, alike_of, submissions)
                 verdicts |= given
         return [
             verdicts[index] if index in verdicts else self.alone(subject, submission)
@@ -272,39 +272,41 @@ class JmlSession(Tested):
         ]
 
     def _shared(
-        self,
-        subject: Subject,
-        unit: Unit,
-        body: int,
-        members: list[int],
-        numbers: list[int],
-        submissions: Sequence[Submission],
+        self, subject: Subject, unit: Unit, body: int, alike_of: dict[int, list[int]], submissions: Sequence[Submission]
     ) -> tuple[dict[int, tuple[Verdict, ...]], list[int]]:
-        """One execution for all of them: the verdicts that it gives exactly, and who should share another execution."""
+        """One execution for all of them: the verdicts that it gives exactly, and who should share another execution.
+
+        `alike_of`: a candidate's number in the unit -> the submissions that are this candidate.
+        """
+        slots = list(alike_of.values())
         answer = self.execute(
             subject,
             unit,
             body,
-            candidates=[_spec(submissions[i], n) for i, n in zip(members, numbers, strict=True)],
+            candidates=[observe.spec(number, [submissions[index] for index in found]) for number, found in alike_of.items()],
             budget=int(self.seconds / CANDIDATE_SHARE * 1e9),
             seconds=self.seconds,
         )
         if answer.stuck is not None:
-            return {}, [index for at, index in enumerate(members) if at != answer.stuck]
+            return {}, [index for at, found in enumerate(slots) if at != answer.stuck for index in found]
         ending = answer.ending
         timeout = ending is Ending.TIMEOUT
         if not timeout and (ending not in _ORDINARY or answer.end.get("dirty") or not self._as_plain(subject, answer)):
             return {}, []
-        found: dict[int, tuple[Verdict, ...]] = {}
-        for at, index in enumerate(members):
-            if timeout:
-                doubtful = any(answer.has(kind, at) for kind in ("violated", "raised"))
-            else:
-                doubtful = "unknown" in answer.end["surfaced"][at]
-            if not doubtful:
-                views = len(submissions[index].views)
-                found[index] = self._said(answer, at, submissions[index], views, shared=True)
-        return found, []
+        verdicts: dict[int, tuple[Verdict, ...]] = {}
+        for at, found in enumerate(slots):
+            views = sum(len(submissions[index].views) for index in found)
+            every, first = self._said(answer, at, submissions[found[0]], views, shared=True), 0
+            for index in found:
+                own = range(first, first + len(submissions[index].views))
+                first = own.stop
+                if timeout:
+                    doubtful = any(answer.has(kind, at) for kind in ("violated", "raised"))
+                else:
+                    doubtful = any(answer.end["surfaced"][at][view] == "unknown" for view in own)
+                if not doubtful:
+                    verdicts[index] = every[own.start : own.stop]
+        return verdicts, []
 
     def _as_plain(self, subject: Subject, answer: Answer) -> bool:
         """Did the tests say what they say without candidates, as far as it went?"""
@@ -341,7 +343,7 @@ class JmlSession(Tested):
             return (_published(Verdict(Outcome.ERROR, Reason.COMPILE_ERROR, message=message[:300])),) * len(submission.views)
         verdicts: list[Verdict] = []
         for view in submission.views:
-            spec = {"index": unit.candidates[number], "views": [view.part.value], "salt": view.salt}
+            spec = observe.spec(unit.candidates[number], [Submission(submission.clauses, (view,))])
             command: dict[str, Any] = {"candidates": [spec], "raising": True, "whole": True, "seconds": self.seconds}
             command["replaced"] = purity.leaves_traces(submission.clauses.text)
             answer = self.execute(subject, unit, body, **command)
@@ -355,96 +357,16 @@ class JmlSession(Tested):
     # Observation
 
     def describe(self) -> list[dict[str, Any]]:
-        """One record a call of the original: what it was given, what it gave back, what it changed."""
-        answer = self.bare(original(self.task), look="observe")
-        names = ["this", *self.method.names]
-        found = []
-        for event in answer.events if answer is not None else ():
-            if event["e"] == "seen":
-                pictures = {when: dict(zip(names, event[when], strict=True)) for when in ("pre", "post")}
-                if self.method.static:
-                    pictures = {when: {n: p for n, p in shown.items() if n != "this"} for when, shown in pictures.items()}
-                same = [self.method.names[index] for index in event["same"]]
-                found.append({**event, **pictures, "same": same})
-        return found
+        return observe.describe(self)
 
     def truths(self, given: Sequence[Submission]) -> list[tuple[str, int, str | None]]:
-        """For each call of the original (test, number, truths): a character a clause set, 1 held, 0 false, x raised or did
-        not compile."""
-        made = [translated(submission.clauses.text, bool(self.method.result)) for submission in given]
-        candidates = tuple(dict.fromkeys(one for one in made if isinstance(one, Translated)))
-        held = self.built(candidates, self.task.implementation)
-        found, body = held.found, held.body
-        position = {candidate: number for number, candidate in enumerate(candidates)}
-        wanted = {held.numbers[candidate]: number for candidate, number in position.items()}
-        rows: dict[tuple[str, int], list[str] | None] = {}
-        for unit in found.units:
-            members = [(wanted[of], number) for of, number in unit.candidates.items() if of in wanted]
-            specs = [{"index": number, "views": [View().part.value], "salt": ""} for _, number in members]
-            answer = self.execute(original(self.task), unit, body, candidates=specs, every_call=True, whole=True)
-            for event in answer.events:
-                if event["e"] != "call":
-                    continue
-                row = rows.setdefault((event["test"], event["n"]), ["x"] * len(candidates))
-                if event["truths"] is None:
-                    rows[event["test"], event["n"]] = None
-                elif row is not None:
-                    for (candidate, _), letter in zip(members, event["truths"], strict=False):
-                        row[candidate] = letter
-        columns = [position[one] if isinstance(one, Translated) else None for one in made]
-        return [
-            (test, n, None if row is None else "".join("x" if at is None else row[at] for at in columns))
-            for (test, n), row in rows.items()
-        ]
-
-    # What candidates leave unsaid
+        return observe.truths(self, given)
 
     def diagnose(self, submissions: Sequence[Submission]) -> list[Diagnosis | None]:
-        """For candidates that hold on the original. None where they can't share an execution, or there is no result that
-        could be another."""
-        found: list[Diagnosis | None] = [None] * len(submissions)
-        if self.baseline.original.iterators or not self.method.result:
-            return found
-        pure = [index for index, submission in enumerate(submissions) if purity.shares(submission.clauses.text)]
-        made = {index: translated(submissions[index].clauses.text, True) for index in pure}
-        usable = {index: one for index, one in made.items() if isinstance(one, Translated)}
-        candidates = tuple(dict.fromkeys(usable.values()))
-        held = self.built(candidates, self.task.implementation)
-        unused = self._unused(submissions, list(usable))
-        for unit in held.found.units:
-            members = [index for index, one in usable.items() if held.numbers[one] in unit.candidates]
-            numbers = [unit.candidates[held.numbers[usable[index]]] for index in members]
-            specs = [_spec(Submission(submissions[i].clauses), n) for i, n in zip(members, numbers, strict=True)]
-            if specs:
-                answer = self.execute(original(self.task), unit, held.body, candidates=specs, perturb=True, whole=True)
-                for index, noticed in zip(members, answer.end.get("noticed", ()), strict=False):
-                    found[index] = Diagnosis(not noticed, tuple(unused.get(index, ())))
-        return found
-
-    def _unused(self, submissions: Sequence[Submission], indices: Sequence[int]) -> dict[int, list[int]]:
-        """Clauses that are implications whose left side never held."""
-        parts = []
-        for index in indices:
-            read_ = read(submissions[index].clauses.text)
-            for position, clause in enumerate(read_.ensures if isinstance(read_, Specification) else ()):
-                if isinstance(clause.expression, Implication):
-                    side = clause.expression.right if clause.expression.backward else clause.expression.left
-                    parts.append((index, position, Submission(Clauses(f"//@ ensures {written(side)};", (), (), ()))))
-        rows = self.truths([submission for _, _, submission in parts]) if parts else []
-        held = {at for _, _, truths in rows if truths for at, letter in enumerate(truths) if letter != "0"}
-        found: dict[int, list[int]] = {}
-        for at, (index, position, _) in enumerate(parts):
-            if rows and at not in held:
-                found.setdefault(index, []).append(position)
-        return found
+        return observe.diagnose(self, submissions)
 
 
 _ORDINARY = (Ending.PASSED, Ending.FAILED, Ending.STOPPED)
-
-
-def _spec(submission: Submission, number: int) -> dict[str, Any]:
-    views = submission.views
-    return {"index": number, "views": [view.part.value for view in views], "salt": views[0].salt}
 
 
 _NEVER_RAN = (Reason.SYNTAX_ERROR, Reason.COMPILE_ERROR, Reason.UNSUPPORTED)

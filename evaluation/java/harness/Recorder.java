@@ -103,8 +103,9 @@ final class Recorder {
             wanted[i] = index;
             place[index] = i;
             List<View> own = new ArrayList<>();
-            for (Object part : (List<?>) candidate.get("views")) {
-                own.add(new View((String) part, (String) candidate.get("salt")));
+            for (Object view : (List<?>) candidate.get("views")) {
+                List<?> parts = (List<?>) view;
+                own.add(new View((String) parts.get(0), (String) parts.get(1)));
                 undecided++;
             }
             views[index] = own.toArray(new View[0]);
