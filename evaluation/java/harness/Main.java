@@ -206,6 +206,7 @@ public final class Main {
         }
         if (recorder.decided) {
             send(Json.of("e", "stopped"));
+            end.put("failed", List.of()); // what failed after all was decided says nothing
         }
         end.putAll(recorder.summary());
         end.put("memory", tests.memory);
