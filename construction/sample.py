@@ -19,7 +19,7 @@ from construction.java import build as java_build
 from construction.java import mutate as java_mutate
 from construction.java import parse as java_parse
 from construction.java import release as java_release
-from ensures.errors import PreparationFailed
+from ensures.errors import PreparationFailed, WorkerLost
 from ensures.keys import content_key
 from ensures.task import Language, Mutant, Package, Program, Release, Repository, Task
 from evaluation.baseline import Baseline
@@ -111,10 +111,11 @@ async def build(
     pool: Callable[[], Pool],
     keep: Callable[[Task, Baseline], None],
     done: Callable[[str], None],
+    failed: Callable[[str, str], None],
     fetching: int = 4,
 ) -> list[Task]:
     """The tasks, in the manifest's order. `pool` is asked for only where something has to be made; `keep` gets the
-    baseline of each task."""
+    baseline of each task, `failed` the name of a method that can't be had here, and why."""
     rules = _rules()
     gate = asyncio.Semaphore(fetching)
 
@@ -139,9 +140,16 @@ async def build(
         done(entry.id)
         return made
 
-    running = [asyncio.ensure_future(one(entry)) for entry in entries]
+    async def unless_failed(entry: Entry) -> Task | None:
+        try:
+            return await one(entry)
+        except (PreparationFailed, WorkerLost) as error:
+            failed(entry.id, str(error))
+            return None
+
+    running = [asyncio.ensure_future(unless_failed(entry)) for entry in entries]
     try:
-        return list(await asyncio.gather(*running))
+        return [task for task in await asyncio.gather(*running) if task is not None]
     finally:
         for future in running:
             future.cancel()

@@ -222,16 +222,20 @@ class Pipeline:
             chosen = select(sample.entries(dataset), dataset, dataset.kind)
             self.display.expect("prepared", len(chosen))
             self.display.say(f"preparing {len(chosen)} methods of {len({e.source.name for e in chosen})} packages")
-            return tuple(
-                await construction.build(
-                    chosen,
-                    dataset.mutants,
-                    lambda language: self.parts.checkers[language].version,
-                    self.parts.pool,
-                    self.parts.surveyor.keep,
-                    lambda _: self.display.done("prepared"),
-                )
+            lost: dict[str, str] = {}
+            built = await construction.build(
+                chosen,
+                dataset.mutants,
+                lambda language: self.parts.checkers[language].version,
+                self.parts.pool,
+                self.parts.surveyor.keep,
+                lambda _: self.display.done("prepared"),
+                lost.__setitem__,
             )
+            if not built:
+                raise InputError(f"dataset={dataset.kind}: no method can be prepared here: {next(iter(lost.values()))}")
+            self.unresolved += [Unresolved(name, self.engine.name, "all settings", why) for name, why in lost.items()]
+            return tuple(built)
         if isinstance(dataset, EvalPlusConfig):
             found = evalplus.load(dataset, construction.program_mutants)
         else:

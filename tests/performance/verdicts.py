@@ -88,7 +88,7 @@ async def prepared(tasks_glob: str, candidates: int, folder: Path) -> list[Work]
     try:
         entries = [e for e in sample.entries(SampleConfig()) if fnmatch.fnmatchcase(e.id, tasks_glob)]
         tasks = await construction.build(
-            entries, 25, lambda language: checker().version, lambda: pool, surveyor.keep, lambda _: None
+            entries, 25, lambda language: checker().version, lambda: pool, surveyor.keep, lambda _: None, print
         )
         engine = Invariants(InvariantsConfig(), PoolObserver(lambda: pool, surveyor.of))
         found = []
