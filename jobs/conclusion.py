@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis import generation, report, tables
 from analysis.candidates import emptiness, reasons, summaries
+from benchmark import schema
 from ensures.candidate import Candidate
 from ensures.errors import InputError
 from ensures.subject import mutants
@@ -65,6 +66,7 @@ class Conclusion:
         scored, missing = metrics.score(verdicts, expected)
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
         drawn = generation.drawn(completions)
+        schema.write(tasks, self.folder.path / "tasks.parquet")
         self.folder.write("metrics.json", tables.metrics_json(rows, [dataclasses.asdict(item) for item in drawn]))
         tables.write(rows, self.folder.path / "tables")
         diagnosed = {row["candidate_id"]: row for row in self.folder.diagnoses.rows() if row["insensitive"] is not None}

@@ -1,0 +1,219 @@
+"""The tables of PostcondBench's evaluation, from a grid. Each is a pure function; the rules of its figures are its notes."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis import ablations
+from analysis.ablations import LLM, RULE, Operators, Trials
+from analysis.grid import Bits, Grid
+from analysis.sheets import Cell, Sheet, Value
+from ensures.task import Task
+from evaluation.metrics import interval
+
+SEED = 0
+LANGUAGES = {"python": "Python", "java": "Java"}
+_WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
+
+
+def mean(grid: Grid, values: np.ndarray) -> Cell:
+    """Of one value a group, with an interval clustered by repository."""
+    if not len(values):
+        return Cell(None)
+    _, cluster = np.unique(grid.repository[grid.first], return_inverse=True)
+    ((low, high),) = interval(values[:, None], cluster, SEED)
+    return Cell(float(values.mean()), low, high)
+
+
+def _pair(grid: Grid, k: int) -> tuple[Cell, Cell, Cell, Cell]:
+    """Corr@k, Comp@k, their gap and their ratio."""
+    if not len(grid) or int(grid.sizes.min()) < k:
+        return (Cell(None),) * 4
+    corr, comp = grid.at_k(grid.correct, k), grid.at_k(grid.complete(), k)
+    gap = mean(grid, corr - comp)
+    ratio = Cell(float(comp.mean() / corr.mean())) if corr.mean() else Cell(None)
+    return mean(grid, corr), mean(grid, comp), gap, ratio
+
+
+def statistics(tasks: Sequence[Task]) -> Sheet:
+    """Table 1."""
+    languages = sorted({task.language.value for task in tasks}, reverse=True)
+    parts = [[task for task in tasks if task.language.value == language] for language in languages]
+
+    def average(what: str, of: list[list[float]], digits: int = 1) -> tuple[Value, ...]:
+        return (what, *(Cell(float(np.mean(values)), digits=digits) if values else Cell(None) for values in of))
+
+    counted = [[float(len(ablations.counted(task))) for task in part] for part in parts]
+    rows: list[tuple[Value, ...]] = [
+        ("Methods", *(len(part) for part in parts)),
+        ("Repositories", *(len({task.repository for task in part}) for part in parts)),
+        average("Comment word length", [[float(len(_WORD.findall(task.comment))) for task in part] for part in parts]),
+        average("Test cases", [[float(len(task.tests)) for task in part] for part in parts]),
+        average("Line coverage (%)", [[100 * task.line_coverage for task in part] for part in parts]),
+        average("Lines of code", [[float(task.lines) for task in part] for part in parts]),
+        average("Cyclomatic complexity", [[float(task.complexity) for task in part] for part in parts]),
+        average("Mutants", counted),
+        average("Postconditions", [[float(_clauses(task.reference)) for task in part if task.reference] for part in parts]),
+    ]
+    notes = ("Averages by method. Lines of code count the comment; mutants are those that count.",)
+    return Sheet("statistics", "Benchmark", ("", *(LANGUAGES.get(x, x) for x in languages)), tuple(rows), notes)
+
+
+def _clauses(reference: str) -> int:
+    return len(re.findall(r"\bensures?\b\s*\(|\bensures\b", reference))
+
+
+def overall(grid: Grid, ks: Sequence[int]) -> Sheet:
+    """Table 2: by model, languages and settings together."""
+    rows = []
+    for position, model in enumerate(grid.models):
+        own = grid.only(grid.model == position)
+        rows += [(model, k, *_pair(own, k), len(own.first)) for k in ks]
+    columns = ("Model", "k", "Corr@k", "Comp@k", "Δ", "ρ", "n")
+    return Sheet("overall", "Correctness and completeness", columns, tuple(rows), (_INTERVALS, "n: methods times settings."))
+
+
+_INTERVALS = "95 % intervals by a bootstrap over repositories."
+
+
+def by_setting(grid: Grid) -> Sheet:
+    """Table 5."""
+    rows: list[tuple[Value, ...]] = []
+    for position, model in enumerate(grid.models):
+        for number, language in enumerate(grid.languages):
+            for setting, name in enumerate(grid.settings):
+                chosen = (grid.model == position) & (grid.language == number) & (grid.setting == setting)
+                own = grid.only(chosen)
+                rows.append((model, LANGUAGES.get(language, language), name.upper(), *_pair(own, 1), len(own.first)))
+    columns = ("Model", "Language", "Setting", "Corr@1", "Comp@1", "Δ", "ρ", "n")
+    return Sheet("by-setting", "By language and setting", columns, tuple(rows), (_INTERVALS,))
+
+
+def discovery(grid: Grid) -> Sheet:
+    """Table 6: if only one family had been there, how many of the complete would not be complete."""
+    rows: list[tuple[Value, ...]] = []
+    for position, model in enumerate(grid.models):
+        for number, language in enumerate(grid.languages):
+            for setting, name in enumerate(grid.settings):
+                own = grid.only((grid.model == position) & (grid.language == number) & (grid.setting == setting))
+                figures = [Cell(ablations.false_discovery(own, family)) for family in (RULE, LLM)]
+                rows.append((model, LANGUAGES.get(language, language), name.upper(), *figures))
+    notes = ("A mutant of both families counts in both; methods that lack a family are left out.",)
+    columns = ("Model", "Language", "Setting", "only rule", "only LLM")
+    return Sheet("false-discovery", "False discovery rate of each mutation family", columns, tuple(rows), notes)
+
+
+def _under(grid: Grid, subset: Bits) -> list[Cell]:
+    """Comp@1 by model over a subset."""
+    found = []
+    for position in range(len(grid.models)):
+        own = grid.only(grid.model == position)
+        found.append(mean(own, own.at_k(own.complete(subset), 1)) if len(own) else Cell(None))
+    return found
+
+
+def families(grid: Grid) -> Sheet:
+    """Table 7."""
+    rows: list[tuple[Value, ...]] = [("all mutants", *_under(grid, grid.full))]
+    rows.append(("without LLM", *_under(grid, ablations.without_family(grid, LLM))))
+    rows.append(("without rule", *_under(grid, ablations.without_family(grid, RULE))))
+    notes = ("What is of one family alone is left out with it. " + _VACUOUS, _INTERVALS)
+    return Sheet("families", "Comp@1 without one mutation family", ("Mutants", *grid.models), tuple(rows), notes)
+
+
+_VACUOUS = "Where nothing is left of a method's mutants, correct is complete."
+
+
+def perturbed(grid: Grid, operators: Operators, seed: int = SEED, count: int = ablations.TRIALS) -> tuple[Sheet, Sheet]:
+    """Table 8; and the budget sweep with both deviations."""
+    sweep = {share: ablations.trials(grid, ablations.budget(grid, share), seed, count) for share in ablations.BUDGETS}
+    others = {
+        "5 operators out": ablations.trials(grid, ablations.five_operators_out(grid, operators), seed, count),
+        "half of LLM out": ablations.trials(grid, ablations.half_of_llm(grid), seed, count),
+    }
+    columns = {**others, **{f"budget {share:.0%}": found for share, found in sweep.items()}}
+
+    def cell(found: Trials) -> Cell:
+        return Cell(found.mean, deviation=found.published_deviation)
+
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (model, *(cell(found[model]) for found in columns.values())) for model in grid.models
+    )
+    notes = (
+        f"Mean and deviation over {count} trials, seed {seed}. The deviation is the published one, the slices' (a language in "
+        "a setting) weighted by their size; that of the overall mean is in budget.csv. " + _VACUOUS,
+    )
+    table = Sheet("perturbations", "Comp@1 under large changes of the mutants", ("Model", *columns), rows, notes)
+    lines = tuple(
+        (
+            model,
+            Cell(share, digits=1),
+            Cell(found[model].mean),
+            Cell(found[model].published_deviation),
+            Cell(found[model].deviation),
+        )
+        for model in grid.models
+        for share, found in sweep.items()
+    )
+    names = ("Model", "share", "Comp@1", "deviation (published)", "deviation (of the mean)")
+    return table, Sheet("budget", "Comp@1 by mutant budget", names, lines, notes)
+
+
+def each_operator(grid: Grid, operators: Operators, matched: float | None = None) -> Sheet:
+    """Table 9: each operator out in turn, averaged over models. `matched`: of how many rule mutants the operator was found."""
+    rows: list[tuple[Value, ...]] = []
+    for number, language in enumerate(grid.languages):
+        own = grid.only(grid.language == number)
+        if not len(own):
+            continue
+        name = LANGUAGES.get(language, language)
+        rows.append((name, "none", _average(own, own.full), 0))
+        for operator in ablations.operators_in(grid, operators)[language]:
+            subset = ablations.without_operators(own, {language: (operator,)}, operators)
+            gone = int(sum(_bits(own.full ^ subset, row) for row in np.unique(own.task)))
+            rows.append((name, operator, _average(own, subset), gone))
+    notes = ["Averaged over models. A mutant that a model made as well stays. " + _VACUOUS]
+    if matched is not None:
+        notes.append(f"Operators were found by making rule mutants anew: {matched:.1%} have the same text.")
+    columns = ("Language", "Without", "Comp@1", "mutants left out")
+    return Sheet("operators", "Comp@1 without one operator", columns, tuple(rows), tuple(notes))
+
+
+def _average(grid: Grid, subset: Bits) -> Cell:
+    values = [cell.value for cell in _under(grid, subset) if cell.value is not None]
+    return Cell(float(np.mean(values)), digits=4) if values else Cell(None)
+
+
+def _bits(masks: Bits, row: int) -> int:
+    return sum(int(word).bit_count() for word in masks[row])
+
+
+def reasons(grid: Grid) -> Sheet:
+    """What came of candidates on the original, by model (beside section 5.2, as far as it can be told by machine)."""
+    kinds = sorted({str(reason) for reason in grid.reason}, key=lambda reason: (reason != "passed", reason))
+    rows: list[tuple[Value, ...]] = []
+    for position, model in enumerate(grid.models):
+        own = grid.reason[grid.model == position]
+        shares = [Cell(float((own == kind).mean())) if len(own) else Cell(None) for kind in kinds]
+        rows.append((model, len(own), *shares))
+    return Sheet("reasons", "What candidates came to on the original", ("Model", "candidates", *kinds), tuple(rows))
+
+
+def survivors(grid: Grid, operators: Operators) -> Sheet:
+    """Which mutants correct candidates leave alive, by what made them (beside section 5.3)."""
+    found: dict[str, list[float]] = {}
+    right = grid.only(grid.correct)
+    for row, task in enumerate(grid.tasks):
+        alive = right.alive[right.task == row]
+        if not len(alive):
+            continue
+        for column, mutant in enumerate(ablations.counted(task)):
+            names = [name for name in (ablations.operator_of(task, mutant, operators),) if name]
+            names += [LLM] if LLM in mutant.families else []
+            share = float((alive[:, column // 64] >> np.uint64(column % 64) & np.uint64(1)).mean())
+            for name in names or ["rule, operator not known"]:
+                found.setdefault(f"{LANGUAGES.get(task.language.value, task.language.value)}: {name}", []).append(share)
+    rows = tuple((name, len(values), Cell(float(np.mean(values)))) for name, values in sorted(found.items()))
+    columns = ("Made by", "mutants", "alive")
+    return Sheet("survivors", "Share of correct candidates that leave a mutant alive", columns, rows)

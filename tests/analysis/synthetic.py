@@ -1,0 +1,69 @@
+"""Runs that nobody made: tasks, and verdict rows drawn at random, as the run folder would hold them."""
+
+import random
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ensures.task import Language, Mutant, Repository, Task
+
+OPERATORS = {"python": ["math_p", "keyword", "strings"], "java": ["math", "null_returns", "increments"]}
+FAMILIES = (("rule",), ("llm",), ("rule", "llm"))
+
+
+def task(number: int, language: str, mutants: int, rng: random.Random) -> Task:
+    made = []
+    for index in range(mutants):
+        families = FAMILIES[rng.randrange(3)]
+        operator = rng.choice(OPERATORS[language]) if "rule" in families else None
+        made.append(Mutant(f"mutant {index} of {number}", families, operator))
+    return Task(
+        id=f"{language}-{number}",
+        language=Language(language),
+        source=Repository(f"repository {number % 7}", "0" * 40),
+        file="f",
+        qualname="q",
+        start_line=1,
+        end_line=rng.randint(3, 90),
+        signature="s",
+        comment="some words",
+        implementation=f"implementation {number}",
+        tests=("t",),
+        mutants=tuple(made),
+        complexity=3,
+    )
+
+
+def tasks(count: int, mutants: tuple[int, int], seed: int = 0) -> list[Task]:
+    rng = random.Random(seed)
+    return [task(number, rng.choice(["python", "java"]), rng.randint(*mutants), rng) for number in range(count)]
+
+
+def rows(
+    of: list[Task], models: int, samples: int, seed: int = 0, settings: tuple[str, ...] = ("c2p", "n2p", "f2p")
+) -> Iterator[dict[str, object]]:
+    rng = random.Random(seed)
+    for one in of:
+        for model in range(models):
+            for setting in settings:
+                for sample in range(samples):
+                    head = {
+                        "task_id": one.id,
+                        "model": f"model-{model}",
+                        "setting": setting,
+                        "sample": sample,
+                        "candidate_id": f"{one.id}/{model}/{setting}/{sample}",
+                        "view": "all",
+                    }
+                    right = rng.random() < 0.6
+                    reason = "passed" if right else "test_failed"
+                    yield {**head, "subject": "original", "outcome": 1 if right else -1, "reason": reason, "status": reason}
+                    strong = rng.random() < 0.3
+                    for mutant in one.mutants if right else ():
+                        outcome = 0 if strong or rng.random() < 0.8 else 1
+                        status = "icontract_fail" if outcome == 0 else "passed"
+                        yield {**head, "subject": mutant.id, "outcome": outcome, "reason": status, "status": status}
+
+
+def table(of: list[Task], models: int = 2, samples: int = 3, seed: int = 0) -> pa.Table:
+    return pa.Table.from_pylist(list(rows(of, models, samples, seed)))
