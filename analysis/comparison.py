@@ -33,17 +33,41 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+GUIDED = " with guidance"  # behind the name of a model whose prompt explained the grammar
+
+
+def _paired(grid: Grid, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the candidates of two models that are of one method, setting and sample."""
+    samples = int(grid.sample.max(initial=0)) + 1
+    key = (grid.task.astype(np.int64) * len(grid.settings) + grid.setting) * samples + grid.sample
+    mine, theirs = np.flatnonzero(grid.model == a), np.flatnonzero(grid.model == b)
+    _, left, right = np.intersect1d(key[mine], key[theirs], return_indices=True)
+    return mine[left], theirs[right]
+
+
+def guidance(grid: Grid) -> Sheet:
+    """Table 11: with and without an explanation of the grammar, on the candidates that are there for both."""
+    rows: list[tuple[Value, ...]] = []
+    complete = grid.complete()
+    for b, name in enumerate(grid.models):
+        if not name.endswith(GUIDED) or name.removesuffix(GUIDED) not in grid.models:
+            continue
+        left, right = _paired(grid, grid.models.index(name.removesuffix(GUIDED)), b)
+        for what, success in (("Corr@1", grid.correct), ("Comp@1", complete)):
+            without, having = success[left], success[right]
+            figures = (float(without.mean()), float(having.mean())) if len(left) else (None, None)
+            p = mcnemar(without, having) if len(left) else None
+            rows.append((name.removesuffix(GUIDED), what, len(left), *map(Cell, figures), Cell(p, digits=4)))
+    columns = ("Model", "", "pairs", "without", "with", "p")
+    return Sheet("guidance", "Grammar guidance in the prompt", columns, tuple(rows), ("McNemar's exact test on pairs.",))
+
+
 def models(grid: Grid) -> Sheet:
     """Every two models on the (method, setting, sample) that both have."""
     rows, raw = [], []
-    key = (grid.task.astype(np.int64) * len(grid.settings) + grid.setting) * (
-        int(grid.sample.max(initial=0)) + 1
-    ) + grid.sample
     complete, share = grid.complete(), killed(grid)
     for a, b in combinations(range(len(grid.models)), 2):
-        mine, theirs = np.flatnonzero(grid.model == a), np.flatnonzero(grid.model == b)
-        _, left, right = np.intersect1d(key[mine], key[theirs], return_indices=True)
-        left, right = mine[left], theirs[right]
+        left, right = _paired(grid, a, b)
         if not len(left):
             continue
         difference = share[left] - share[right]

@@ -8,6 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -77,7 +78,9 @@ def of_run(path: Path, rule: str) -> Grid:
     alone = pa.compute.is_in(table["task_id"], value_set=pa.array(sorted(isolated), pa.string()))
     table = table.filter(pa.compute.and_(current, pa.compute.equal(table["isolated"], alone)))
     views = set(table["view"].unique().to_pylist())
-    return from_verdicts(tasks, table, rule, "unseen" if "unseen" in views else "all")
+    grid = from_verdicts(tasks, table, rule, "unseen" if "unseen" in views else "all")
+    guided = config.get("prompt", {}).get("guidance", False)
+    return replace(grid, models=tuple(name + comparison.GUIDED for name in grid.models)) if guided else grid
 
 
 def published(path: Path, rule: str) -> Grid:
@@ -137,6 +140,7 @@ def write(grid: Grid, out: Path, trials: int, seed: int) -> list[Sheet]:
         paper.each_operator(grid, by, matched),
         why,
         paper.survivors(grid, by),
+        comparison.guidance(grid),
         comparison.models(grid),
     ]
     for folder in ("tables", "figures"):

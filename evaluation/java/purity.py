@@ -13,17 +13,22 @@ from evaluation.java.jml.tokens import JmlError, Token, tokens
 
 _LOOKS = frozenset(
     "setAccessible getDeclaredField getDeclaredFields getDeclaredMethod getDeclaredMethods getDeclaredConstructor "
-    "getDeclaredConstructors getDeclaredClasses getField getFields getMethod getMethods MethodHandles MethodHandle "
-    "VarHandle StackWalker getStackTrace StackTraceElement Unsafe Instrumentation ProcessHandle ManagementFactory "
-    "ClassLoader getClassLoader getContextClassLoader getProtectionDomain getResource getResourceAsStream ServiceLoader "
-    "ScriptEngineManager ObjectInputStream XMLDecoder FieldUtils MethodUtils ConstructorUtils ReflectionUtils "
-    "ReflectionTestUtils FileDescriptor EnsuresJml JmlAssertionError".split()
+    "getDeclaredConstructors getDeclaredClasses MethodHandles MethodHandle VarHandle StackWalker getStackTrace "
+    "StackTraceElement Unsafe Instrumentation ProcessHandle ManagementFactory ClassLoader getClassLoader "
+    "getContextClassLoader getProtectionDomain ServiceLoader ScriptEngineManager ObjectInputStream XMLDecoder "
+    "FileDescriptor EnsuresJml JmlAssertionError".split()
+)
+# So are these, of a class object; a project may have methods of its own with such names.
+_OF_CLASSES = frozenset("getField getFields getMethod getMethods getResource getResourceAsStream".split())
+_CLASS_OBJECTS = frozenset(
+    "getClass class Class forName loadClass getDeclaringClass getEnclosingClass \\typeof \\type".split()
 )
 _LEAVES_TRACES = frozenset(
-    "System Runtime Thread ThreadGroup ThreadLocal Timer Executors ExecutorService ForkJoinPool CompletableFuture "
-    "ProcessBuilder Process exec exit halt addShutdownHook File Files Path Paths FileReader FileWriter FileInputStream "
-    "FileOutputStream RandomAccessFile FileChannel Socket ServerSocket URL URI HttpClient Class forName newInstance Proxy "
-    "Locale TimeZone Charset parallel parallelStream wait notify notifyAll sleep setDefault setProperty synchronized".split()
+    "FieldUtils MethodUtils ConstructorUtils ReflectionUtils ReflectionTestUtils System Runtime Thread ThreadGroup "
+    "ThreadLocal Timer Executors ExecutorService ForkJoinPool CompletableFuture ProcessBuilder Process exec exit halt "
+    "addShutdownHook File Files Path Paths FileReader FileWriter FileInputStream FileOutputStream RandomAccessFile "
+    "FileChannel Socket ServerSocket URL URI HttpClient Class forName newInstance Proxy Locale TimeZone Charset "
+    "parallel parallelStream wait notify notifyAll sleep setDefault setProperty synchronized".split()
 )
 _QUIET = frozenset(["lineSeparator", "identityHashCode"])  # of System
 # Whole classes whose methods change nothing that they are given.
@@ -68,9 +73,14 @@ def escapes(text: str) -> bool:
 def looks(text: str) -> str:
     """What the candidate looks at that is none of its business; empty if nothing."""
     given = _tokens(text)
+    reflects = any(token.text in _CLASS_OBJECTS for token in given)
     for token, after in zip(given, [*given[1:], None], strict=False):
         if token.kind == "word" and (token.text in _LOOKS or "$ensures" in token.text):
             return token.text
+        if token.kind == "word" and reflects and token.text in _OF_CLASSES:
+            return token.text
+        if token.kind == "text" and "ensures" in token.text.lower():
+            return "the harness, by its name"
         if token.text == "ensures" and after is not None and after.text == ".":
             return "the harness"
     return ""

@@ -194,8 +194,10 @@ class JmlSession(Tested):
         if answer.end.get("unknown"):  # another JVM: it has to compile again
             self._compile(unit.name, *self._texts[unit.name])
             answer = ask(self, dict(request), longest + 60)
-        if answer.end.get("broken"):
-            raise PreparationFailed(f"{self.task.id}: its tests can't be run: {answer.end['broken'][:300]}")
+        if answer.end.get("broken"):  # JUnit itself did not come to an end
+            if subject.kind is Kind.ORIGINAL and not command.get("candidates"):
+                raise PreparationFailed(f"{self.task.id}: its tests can't be run: {answer.end['broken'][:300]}")
+            answer = Answer({**answer.record, "ending": "crashed"})
         self.peak_kb = max(self.peak_kb, answer.peak_kb)
         self.conditions += sum(answer.end.get("spent", ())) / 1e9
         return answer

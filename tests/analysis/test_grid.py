@@ -179,6 +179,17 @@ def test_forms() -> None:
     assert sheet.comma_separated().splitlines() == ["Model,x_y,x_y low,x_y high,n", "a_b,0.5,0.25,0.75,1200", "c,,,,3"]
 
 
+def test_guidance_is_compared_on_the_same_samples(made: tuple[list[Task], Grid, dict[str, dict[str, int]]]) -> None:
+    _, grid, _ = made
+    with_it = replace(grid, models=("model-0", "model-0" + comparison.GUIDED))
+    corr, comp = comparison.guidance(with_it).rows
+    first, second = grid.only(grid.model == 0), grid.only(grid.model == 1)
+    assert corr[:3] == ("model-0", "Corr@1", len(first))
+    assert [cell.value for cell in corr[3:5] if isinstance(cell, Cell)] == [first.correct.mean(), second.correct.mean()]
+    assert [c.value for c in comp[3:5] if isinstance(c, Cell)] == [first.complete().mean(), second.complete().mean()]
+    assert comparison.guidance(grid).rows == ()
+
+
 def test_tests_of_pairs() -> None:
     one, other = np.array([True] * 9 + [False]), np.array([False] * 9 + [True])
     assert comparison.mcnemar(one, other) == pytest.approx(2 * (1 + 10) / 2**10)

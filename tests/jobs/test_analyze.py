@@ -14,7 +14,10 @@ from jobs import analyze
 from tests.analysis import synthetic
 from tests.performance import analysis as measured
 
-TABLES = "statistics overall by-setting false-discovery families perturbations budget operators reasons survivors comparisons"
+TABLES = (
+    "statistics overall by-setting false-discovery families perturbations budget operators reasons survivors guidance "
+    "comparisons"
+)
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

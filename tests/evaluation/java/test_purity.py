@@ -5,6 +5,7 @@ import pytest
 from evaluation.java import purity
 
 SHARE = [
+    '//@ ensures \\result.getMethod().equals("GET") && getField(3) != null;',  # the project's own
     "//@ ensures \\result == n;",
     "//@ ensures (n <= 0) ==> (\\result < n);",
     "//@ ensures java.util.Arrays.equals(data, \\old(data.clone()));",
@@ -30,6 +31,8 @@ ALONE = [
 ]
 TRACES = ['//@ ensures System.getProperty("x") == null;', "//@ ensures items.parallelStream().count() == 1;"]
 LOOKS = [
+    "//@ ensures this.getClass().getMethods().length > 1;",
+    '//@ ensures demo.Names.of("ensures.harness.Recorder") == null;',
     "//@ ensures this.getClass().getDeclaredFields().length == 1;",
     "//@ ensures ensures.harness.EnsuresJml.body() == 0;",
     "//@ ensures $ensures_result == 1;",
