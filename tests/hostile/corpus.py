@@ -113,7 +113,7 @@ the test deleted | condition_raised | os.unlink('test_demo.py') is None
 disk filled | condition_raised timeout | [open('/tmp/%d' % n, 'wb').write(bytes(10 ** 7)) for n in range(10 ** 6)] != []
 a file left behind | passed | open(os.environ['TMPDIR'] + '/left', 'w').write('x') == 1
 many files | condition_raised passed timeout | [open('/tmp/f%d' % n, 'w').close() for n in range(20000)] != []
-a gigabyte on stdout | passed condition_raised out_of_memory | print('x' * 10 ** 9) is None
+a gigabyte on stdout | passed condition_raised out_of_memory timeout | print('x' * 10 ** 9) is None
 a gigabyte past the capture | passed condition_raised timeout | [os.write(1, b'x' * 10 ** 6) for _ in range(1000)] != []
 keys in the environment | passed | not any(word in name.upper() for name in os.environ for word in ('KEY', 'TOKEN', 'SECRET', 'PASSWORD'))
 network | condition_raised | socket.create_connection(('127.0.0.1', 80), 1) is not None
