@@ -127,9 +127,11 @@ def everything(tasks: Sequence[Task]) -> Bits:
     return marked(tasks, [[True] * sum(1 for _ in mutants(task)) for task in tasks])
 
 
-def from_verdicts(tasks: Sequence[Task], table: pa.Table, rule: str = "strict", view: str = "all") -> Grid:
+def from_verdicts(
+    tasks: Sequence[Task], table: pa.Table, rule: str = "strict", view: str = "all", also: Sequence[str] = ()
+) -> Grid:
     """Of verdict rows (task_id, model, setting, sample, candidate_id, subject, outcome, reason, status, view); a subject that
-    is not among its task's counts for nothing, a mutant without a row is alive."""
+    is not among its task's counts for nothing, a mutant without a row is alive. `also`: reasons that are taken for a kill."""
     if rule not in RULES:
         raise ValueError(rule)
     table = table.filter(pc.equal(table["view"], view))
@@ -168,7 +170,10 @@ def from_verdicts(tasks: Sequence[Task], table: pa.Table, rule: str = "strict", 
             if mutant.id in code:
                 bit[row, code[mutant.id]] = column
     column = bit[task, subject]
-    killed = rows & (column >= 0) & (outcome == int(Outcome.VIOLATED))
+    kills = outcome == int(Outcome.VIOLATED)
+    if also:
+        kills |= pc.is_in(table["reason"], value_set=pa.array(list(also), pa.string())).to_numpy(zero_copy_only=False)
+    killed = rows & (column >= 0) & kills
     who, which = renumbered[candidate[killed]], column[killed].astype(np.int64)
     np.bitwise_and.at(alive, (who, which // WORD), ~(np.uint64(1) << (which % WORD).astype(np.uint64)))
     return Grid(

@@ -217,3 +217,18 @@ def survivors(grid: Grid, operators: Operators) -> Sheet:
     rows = tuple((name, len(values), Cell(float(np.mean(values)))) for name, values in sorted(found.items()))
     columns = ("Made by", "mutants", "alive")
     return Sheet("survivors", "Share of correct candidates that leave a mutant alive", columns, rows)
+
+
+def causes(violated: Grid, raised: Grid) -> Sheet:
+    """Comp@1 as it is, and as it would be if a condition that raises on a mutant were taken for a kill."""
+    rows: list[tuple[Value, ...]] = []
+    for position, model in enumerate(violated.models):
+        one, other = (grid.only(grid.model == position) for grid in (violated, raised))
+        if not len(one):
+            rows.append((model, Cell(None), Cell(None), Cell(None)))
+            continue
+        before, after = one.at_k(one.complete(), 1), other.at_k(other.complete(), 1)
+        rows.append((model, mean(one, before), mean(other, after), mean(one, after - before)))
+    columns = ("Model", "Comp@1", "if a raise counted", "difference")
+    notes = ("A condition that raises says nothing under either rule; section 5.3's lack of guards is what would be gained.",)
+    return Sheet("causes", "What kills: a violation, or also a condition that raises", columns, tuple(rows), notes)

@@ -23,6 +23,7 @@ from benchmark.postcondbench import PostcondBenchConfig
 from construction import mine
 from ensures.errors import EnsuresError, InputError
 from ensures.task import Program, Task
+from ensures.verdict import Reason
 from evaluation.metrics import RULES
 from evaluation.rows import AUDITS, VERDICTS, Shards
 
@@ -47,13 +48,16 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.trials < 1:
             raise InputError(f"--trials={chosen.trials}: at least one")
         if chosen.published:
-            grid, out = published(chosen.published, chosen.rule or "paper"), chosen.out or Path("analysis-published")
+            grid, lenient = published(chosen.published, chosen.rule or "paper"), None
+            out = chosen.out or Path("analysis-published")
         else:
-            grid = joined([of_run(path, chosen.rule or "strict") for path in chosen.runs])
+            rule = chosen.rule or "strict"
+            grid = joined([of_run(path, rule) for path in chosen.runs])
+            lenient = joined([of_run(path, rule, [Reason.CONDITION_RAISED]) for path in chosen.runs])
             out = chosen.out or chosen.runs[0]
         if not len(grid):
             raise InputError("there are no verdicts to be analyzed")
-        sheets = write(grid, out, chosen.trials, chosen.seed)
+        sheets = write(grid, out, chosen.trials, chosen.seed, lenient)
     except (EnsuresError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -64,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def of_run(path: Path, rule: str) -> Grid:
+def of_run(path: Path, rule: str, also: Sequence[str] = ()) -> Grid:
     """A run folder's candidates. Those of engines that read no prompt are scored on calls that they did not see."""
     if not (path / TASKS).is_file():
         raise InputError(f"{path} holds no {TASKS}; it is no run folder, or its run has not come to its end")
@@ -78,7 +82,7 @@ def of_run(path: Path, rule: str) -> Grid:
     alone = pa.compute.is_in(table["task_id"], value_set=pa.array(sorted(isolated), pa.string()))
     table = table.filter(pa.compute.and_(current, pa.compute.equal(table["isolated"], alone)))
     views = set(table["view"].unique().to_pylist())
-    grid = from_verdicts(tasks, table, rule, "unseen" if "unseen" in views else "all")
+    grid = from_verdicts(tasks, table, rule, "unseen" if "unseen" in views else "all", also)
     guided = config.get("prompt", {}).get("guidance", False)
     return replace(grid, models=tuple(name + comparison.GUIDED for name in grid.models)) if guided else grid
 
@@ -123,8 +127,11 @@ def operators(tasks: Sequence[Task]) -> tuple[dict[str, str], float | None]:
     return found, len(found) / wanted if wanted else None
 
 
-def write(grid: Grid, out: Path, trials: int, seed: int) -> list[Sheet]:
-    """Every table and figure into `out`. A table for which there is nothing has dashes."""
+def write(grid: Grid, out: Path, trials: int, seed: int, lenient: Grid | None) -> list[Sheet]:
+    """Every table and figure into `out`. A table for which there is nothing has dashes.
+
+    `lenient`: the same candidates, a raise taken for a kill; None where the rows do not tell (published results).
+    """
     by, matched = operators(grid.tasks)
     ks = [k for k in (1, 3, 5) if k <= int(grid.sizes.min())] or [1]
     perturbed, sweep = paper.perturbed(grid, by, seed, trials)
@@ -140,6 +147,7 @@ def write(grid: Grid, out: Path, trials: int, seed: int) -> list[Sheet]:
         paper.each_operator(grid, by, matched),
         why,
         paper.survivors(grid, by),
+        *([paper.causes(grid, lenient)] if lenient is not None else []),
         comparison.guidance(grid),
         comparison.models(grid),
     ]

@@ -18,7 +18,7 @@ from inference.engines import java_templates, templates
 from inference.engines.java_templates import Template as JavaTemplate
 from inference.engines.templates import Template as PythonTemplate
 
-GRAMMAR = "1"  # raised when the templates or the selection change: part of every completion's key
+GRAMMAR = "2"  # raised when the templates or the selection change: part of every completion's key
 
 
 @dataclass

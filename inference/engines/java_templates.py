@@ -104,14 +104,17 @@ def guards(calls: Sequence[Call]) -> list[Template]:
     for term in [*parameters, *readers]:
         if term.text == "this" or term.text.startswith("\\result"):
             continue
+        there = ""
         if _NULL in term.types and len(term.types) > 1:
             found.append(Template(f"guard {term.text}", 0, f"{term.text} == null"))
+            there = f"{term.text} != null && "
+            term = Term(term.text, tuple(picture for picture in term.seen if picture["type"] != _NULL))
         if term.all_of(_BOOLEAN):
-            found.append(Template(f"guard {term.text}", 0, term.text))
+            found.append(Template(f"guard {term.text}", 0, f"{there}{term.text}"))
         elif term.all_of(*_NUMBERS):
-            found.append(Template(f"guard {term.text}", 0, f"{term.text} <= 0"))
+            found.append(Template(f"guard {term.text}", 0, f"{there}{term.text} <= 0"))
         elif term.size:
-            found.append(Template(f"guard {term.text}", 0, f"{term.size} == 0"))
+            found.append(Template(f"guard {term.text}", 0, f"{there}{term.size} == 0"))
     return found
 
 

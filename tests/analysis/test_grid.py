@@ -155,6 +155,9 @@ def test_every_cell_of_a_run_made_by_hand() -> None:
         f"{paper.LANGUAGES[task.language.value]}: llm": Cell(0.5),
     }
     assert comparison.killed(grid).tolist() == [1.0, 0.5]
+    given[-1] = {**given[-1], "reason": "condition_raised"}
+    lenient = from_verdicts([task], pa.Table.from_pylist(given), also=["condition_raised"])
+    assert [cell.value for cell in paper.causes(grid, lenient).rows[0][1:] if isinstance(cell, Cell)] == [0.5, 1.0, 0.5]
     assert paper.overall(grid, [3]).rows[0][2] == Cell(None)  # fewer samples than k: a dash, not a zero
 
 

@@ -61,6 +61,14 @@ def test_everything_tried_is_jml() -> None:
         assert len(specification(template.text).ensures) == 1, template.text
 
 
+def test_guards_look_out_for_null() -> None:
+    given = calls()
+    nothing = {"type": "null", "value": None}
+    given[0] = Call("T#t", 0, {**given[0].before, "name": nothing}, {**given[0].after, "name": nothing}, number(1), ())
+    found = conditions(java_templates.guards(given))
+    assert {"name == null", "name != null && name.length() == 0", "n <= 0", "list.size() == 0"} <= found
+
+
 def test_a_method_that_gives_nothing_says_nothing_of_a_result() -> None:
     given = [Call(c.test, c.number, c.before, c.after, {"type": "null", "value": None}, ()) for c in calls()]
     alone = [condition for condition in conditions(java_templates.templates(given)) if condition.startswith("\\result")]

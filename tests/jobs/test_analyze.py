@@ -15,7 +15,7 @@ from tests.analysis import synthetic
 from tests.performance import analysis as measured
 
 TABLES = (
-    "statistics overall by-setting false-discovery families perturbations budget operators reasons survivors guidance "
+    "statistics overall by-setting false-discovery families perturbations budget operators reasons survivors guidance causes "
     "comparisons"
 )
 
