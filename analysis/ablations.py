@@ -98,8 +98,11 @@ class Trials:
         return float(np.average(self.slices.std(axis=1, ddof=1), weights=self.sizes))
 
 
-def trials(grid: Grid, draw: Callable[[np.random.Generator], Bits], seed: int, count: int = TRIALS) -> dict[str, Trials]:
-    """By model. `draw` gives each task's subset, once for each trial and setting."""
+Draw = Callable[[np.random.Generator], Sequence[Bits]]  # for one trial: each task's subset, for each setting
+
+
+def trials(grid: Grid, draw: Draw, seed: int, count: int = TRIALS) -> dict[str, Trials]:
+    """By model."""
     rng = np.random.default_rng(seed)
     slices = [(language, setting) for language in range(len(grid.languages)) for setting in range(len(grid.settings))]
     # a group's share of a slice's mean: candidates of one group count together
@@ -110,8 +113,7 @@ def trials(grid: Grid, draw: Callable[[np.random.Generator], Bits], seed: int, c
     hits = np.zeros((count, cells))
     right = grid.correct
     for trial in range(count):
-        for setting in range(len(grid.settings)):
-            mask = draw(rng)
+        for setting, mask in enumerate(draw(rng)):
             here = right & (grid.setting == setting)
             found = ~(grid.alive[here] & mask[grid.task[here]]).any(axis=1)
             hits[trial] += np.bincount(number[here], weights=weight[here] * found, minlength=cells)
@@ -125,23 +127,23 @@ def trials(grid: Grid, draw: Callable[[np.random.Generator], Bits], seed: int, c
     return made
 
 
-def budget(grid: Grid, share: float) -> Callable[[np.random.Generator], Bits]:
-    """So large a share of each task's mutants, at least one."""
+def budget(grid: Grid, share: float) -> Draw:
+    """So large a share of each task's mutants, at least one; drawn anew for each setting."""
     counts = np.array([len(counted(task)) for task in grid.tasks])
     kept = np.maximum(1, np.round(share * counts).astype(int))
     columns = int(counts.max(initial=0))
     there = np.arange(columns)[None, :] < counts[:, None]
 
-    def draw(rng: np.random.Generator) -> Bits:
+    def one(rng: np.random.Generator) -> Bits:
         keys = np.where(there, rng.random((len(counts), columns)), 2.0)
         ranks = keys.argsort(axis=1).argsort(axis=1)
         return pack(there & (ranks < kept[:, None]))
 
-    return draw
+    return lambda rng: [one(rng) for _ in grid.settings]
 
 
-def half_of_llm(grid: Grid) -> Callable[[np.random.Generator], Bits]:
-    """Without half of the mutants that only a model made."""
+def half_of_llm(grid: Grid) -> Draw:
+    """Without half of the mutants that only a model made; drawn anew for each setting."""
     alone = [[set(m.families) == {LLM} for m in counted(task)] for task in grid.tasks]
     columns = max(map(len, alone), default=0)
     mine = np.zeros((len(alone), columns), dtype=bool)
@@ -151,16 +153,16 @@ def half_of_llm(grid: Grid) -> Callable[[np.random.Generator], Bits]:
         there[row, : len(truths)] = True
     dropped = np.round(0.5 * mine.sum(axis=1)).astype(int)
 
-    def draw(rng: np.random.Generator) -> Bits:
+    def one(rng: np.random.Generator) -> Bits:
         keys = np.where(mine, rng.random(mine.shape), 2.0)
         ranks = keys.argsort(axis=1).argsort(axis=1)
         return pack(there & ~(mine & (ranks < dropped[:, None])))
 
-    return draw
+    return lambda rng: [one(rng) for _ in grid.settings]
 
 
-def five_operators_out(grid: Grid, operators: Operators) -> Callable[[np.random.Generator], Bits]:
-    """Without five of each language's operators."""
+def five_operators_out(grid: Grid, operators: Operators) -> Draw:
+    """Without five of each language's operators, the same five in all settings."""
     names = operators_in(grid, operators)
     alone = {
         (language, name): without_operators(grid, {language: (name,)}, operators)
@@ -168,11 +170,11 @@ def five_operators_out(grid: Grid, operators: Operators) -> Callable[[np.random.
         for name in found
     }
 
-    def draw(rng: np.random.Generator) -> Bits:
+    def draw(rng: np.random.Generator) -> Sequence[Bits]:
         mask = grid.full.copy()
         for language, found in names.items():
             for name in rng.permutation(np.array(found, dtype=object))[:OPERATORS_OUT]:
                 mask &= alone[language, name]
-        return mask
+        return [mask] * len(grid.settings)
 
     return draw

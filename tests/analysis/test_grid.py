@@ -89,7 +89,10 @@ def test_false_discovery_by_counting(made: tuple[list[Task], Grid, dict[str, dic
 def test_a_budget_keeps_its_share_and_never_nothing(made: tuple[list[Task], Grid, dict[str, dict[str, int]]]) -> None:
     tasks, grid, _ = made
     for share in (0.1, 0.5, 1.0):
-        mask = ablations.budget(grid, share)(np.random.default_rng(0))
+        masks = ablations.budget(grid, share)(np.random.default_rng(0))
+        assert len(masks) == len(grid.settings)
+        assert share == 1.0 or not np.array_equal(masks[0], masks[1])
+        mask = masks[0]
         for row, task in enumerate(tasks):
             kept = sum(int(word).bit_count() for word in mask[row])
             assert kept == (max(1, round(share * len(task.mutants))) if task.mutants else 0)
@@ -108,6 +111,23 @@ def test_a_whole_budget_is_the_baseline(made: tuple[list[Task], Grid, dict[str, 
     less = ablations.trials(grid, ablations.budget(grid, 0.1), seed=1, count=20)
     assert all(less[model].mean >= whole[model].mean for model in grid.models)
     assert any(less[model].deviation > 0 for model in grid.models)
+
+
+def test_five_operators_are_out_in_all_settings_alike() -> None:
+    tasks = synthetic.tasks(6, (30, 40), seed=5)
+    grid = from_verdicts(tasks, synthetic.table(tasks, models=1))
+    grid = replace(grid, tasks=tuple(_with_operators(task) for task in grid.tasks))
+    masks = ablations.five_operators_out(grid, {})(np.random.default_rng(0))
+    for row, task in enumerate(grid.tasks):
+        kept = {m.operator for c, m in enumerate(task.mutants) if int(masks[0][row][0]) >> c & 1 and m.families == ("rule",)}
+        assert len(kept) <= 7 - ablations.OPERATORS_OUT
+    assert all(mask is masks[0] for mask in masks)
+
+
+def _with_operators(task: Task) -> Task:
+    """Seven operators, in turn."""
+    made = (replace(m, operator=f"operator {n % 7}" if "rule" in m.families else None) for n, m in enumerate(task.mutants))
+    return replace(task, mutants=tuple(made))
 
 
 def test_bits() -> None:
