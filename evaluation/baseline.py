@@ -6,6 +6,7 @@ What no longer qualifies (a mutant that no remaining test fails on, one that dif
 postcondition could see) is left out of Comp, with the reason.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -105,6 +106,15 @@ def from_record(record: dict[str, Any]) -> Baseline:
 
 
 Calls = dict[str, list[tuple[str | None, str | None]]]  # test -> for each call what it began with and what came of it
+
+
+def fingerprints(events: Iterable[dict[str, Any]]) -> Calls:
+    """Out of the events of an execution that took them."""
+    found: Calls = {}
+    for event in events:
+        for test, before, after in event["calls"] if event["e"] == "fingerprints" else ():
+            found.setdefault(test, []).append((before, after))
+    return found
 
 
 def indistinguishable(expected: Calls, found: Calls | None, failed: set[str]) -> bool:

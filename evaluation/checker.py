@@ -28,6 +28,24 @@ class Limit(enum.StrEnum):
     MEASURED = "measured"
 
 
+LEAST_SECONDS, SLOWER = 2.0, 10  # limit=measured
+
+
+def measured(seconds: float, baseline: Baseline) -> float:
+    """A multiple of what the plain original took, but not less than it takes to be sure, and never more than `seconds`."""
+    return min(seconds, max(LEAST_SECONDS, SLOWER * baseline.original.seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """What a fresh process's words amount to. `cpu` in seconds, of the sandbox as well."""
+
+    outcome: Outcome
+    said: str
+    seconds: float
+    cpu: float
+
+
 class Session(Protocol):
     """Owns the warm process for one task."""
 

@@ -8,14 +8,13 @@ import os
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from containers.sandbox import SandboxSpec
 from ensures.subject import Subject
 from ensures.verdict import Outcome, Verdict
-from evaluation.checker import Submission
+from evaluation.checker import Cold, Submission
 from evaluation.java import worker
 from evaluation.java.candidates import translated
 from evaluation.java.weave import method, plainly
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
     from evaluation.java.session import JmlSession
 
 MARK = "JmlAssertionError"
-
-
-@dataclass(frozen=True, slots=True)
-class Cold:
-    """`cpu` in seconds, of the sandbox as well."""
-
-    outcome: Outcome
-    said: str
-    seconds: float
-    cpu: float
 
 
 def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold:

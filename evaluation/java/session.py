@@ -18,7 +18,7 @@ from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
 from evaluation.answer import Answer, ask
 from evaluation.baseline import Baseline, Plain
-from evaluation.checker import Limit, Submission, Tested
+from evaluation.checker import Limit, Submission, Tested, measured
 from evaluation.diagnosis import Diagnosis
 from evaluation.java import cold, observe, purity, survey, worker
 from evaluation.java.candidates import translated
@@ -30,7 +30,6 @@ from evaluation.worker import Worker
 from evaluation.workspace import module_text
 
 RULES = "1"  # raised when what this module decides changes
-LEAST_SECONDS, SLOWER = 2.0, 10  # limit=measured: this many times what the original took, but not less than this
 CANDIDATE_SHARE = 30  # each candidate's conditions get this part of the limit in a shared execution, else they run alone
 COMPILING = 120.0  # seconds for one unit
 KEPT = 8  # builds
@@ -105,7 +104,7 @@ class JmlSession(Tested):
     @property
     def short(self) -> float:
         """A multiple of what the plain original took."""
-        return min(self.checker.seconds, max(LEAST_SECONDS, SLOWER * self.baseline.original.seconds))
+        return measured(self.checker.seconds, self.baseline)
 
     # Life
 

@@ -10,7 +10,7 @@ from ensures.errors import PreparationFailed
 from ensures.subject import Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Ending
-from evaluation.baseline import Baseline, Calls, Plain, indistinguishable
+from evaluation.baseline import Baseline, Calls, Plain, fingerprints, indistinguishable
 
 if TYPE_CHECKING:
     from evaluation.java.session import JmlSession
@@ -85,8 +85,4 @@ def calls(session: "JmlSession", subject: Subject) -> Calls | None:
     answer = session.bare(subject, look="fingerprints", seconds=session.short)
     if answer is None or answer.ending not in (Ending.PASSED, Ending.FAILED):
         return None
-    found: Calls = {}
-    for event in answer.events:
-        for test, before, after in event["calls"] if event["e"] == "fingerprints" else ():
-            found.setdefault(test, []).append((before, after))
-    return found
+    return fingerprints(answer.events)

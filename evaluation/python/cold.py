@@ -10,13 +10,13 @@ import subprocess
 import tempfile
 import textwrap
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from containers.sandbox import Limits, Sandbox, SandboxSpec
 from ensures.candidate import Clauses
 from ensures.task import Task
 from ensures.verdict import Outcome
+from evaluation.checker import Cold
 from evaluation.workspace import Workspace, module_text, with_implementation
 
 # `python -m pytest` under the limits of an execution
@@ -30,16 +30,6 @@ for what, value in (("AS", memory << 20), ("FSIZE", size << 20), ("NOFILE", file
     resource.setrlimit(kind, (value, value))
 runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Cold:
-    """`cpu` in seconds, of the sandbox as well."""
-
-    outcome: Outcome
-    said: str
-    seconds: float
-    cpu: float
 
 
 def decorated(implementation: str, clauses: Clauses | None) -> str:

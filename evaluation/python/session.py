@@ -22,7 +22,7 @@ from ensures.view import ALL, View
 from evaluation import implications
 from evaluation.answer import Answer, ask
 from evaluation.baseline import HASH_SEEDS, Baseline, Plain
-from evaluation.checker import Limit, Submission, Tested
+from evaluation.checker import Limit, Submission, Tested, measured
 from evaluation.diagnosis import Diagnosis
 from evaluation.python import cold, definition, survey, worker
 from evaluation.python.purity import may_consume, plainly_pure
@@ -31,7 +31,6 @@ from evaluation.worker import Worker
 from evaluation.workspace import Workspace, module_text, with_implementation
 
 RULES = "3"  # raised when what this module decides changes
-LEAST_SECONDS, SLOWER = 2.0, 10  # limit=measured: this many times what the original took, but not less than this
 CANDIDATE_SHARE = 30  # each candidate's conditions get this part of the limit in a shared execution, else they run alone
 
 
@@ -87,7 +86,7 @@ class IcontractSession(Tested):
     @property
     def short(self) -> float:
         """A multiple of what the plain original took."""
-        return min(self.checker.seconds, max(LEAST_SECONDS, SLOWER * self.baseline.original.seconds))
+        return measured(self.checker.seconds, self.baseline)
 
     # Life
 

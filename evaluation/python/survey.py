@@ -7,7 +7,7 @@ from ensures.errors import PreparationFailed
 from ensures.subject import Subject, mutants, original
 from ensures.task import Task
 from ensures.verdict import Ending
-from evaluation.baseline import HASH_SEEDS, Baseline, Calls, Mark, Plain, indistinguishable
+from evaluation.baseline import HASH_SEEDS, Baseline, Calls, Mark, Plain, fingerprints, indistinguishable
 
 if TYPE_CHECKING:
     from evaluation.python.session import IcontractSession
@@ -75,11 +75,7 @@ def calls(session: "IcontractSession", subject: Subject) -> Calls | None:
     answer = session.execute(subject, fingerprints=True, whole=True, seconds=session.short)
     if answer.ending not in (Ending.PASSED, Ending.FAILED):
         return None
-    found: Calls = {}
-    for event in answer.events:
-        for test, before, after in event["calls"] if event["e"] == "fingerprints" else ():
-            found.setdefault(test, []).append((before, after))
-    return found
+    return fingerprints(answer.events)
 
 
 def coverage(session: "IcontractSession") -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ensures.candidate import Clauses
 from inference.engine import Call
+from inference.engines.terms import Seen
 
 _WHOLE = ("java.lang.Integer", "java.lang.Long", "java.lang.Short", "java.lang.Byte")
 _NUMBERS = (*_WHOLE, "java.lang.Double", "java.lang.Float")
@@ -30,22 +31,8 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """An expression over the call, and the descriptions that it had in the calls seen."""
-
-    text: str
-    seen: tuple[dict[str, Any], ...]
-
-    @property
-    def types(self) -> set[str]:
-        return {str(picture["type"]) for picture in self.seen}
-
-    @property
-    def values(self) -> list[Any]:
-        return [picture["value"] for picture in self.seen if "value" in picture]
-
-    def all_of(self, *types: str) -> bool:
-        return bool(self.seen) and self.types <= set(types)
+class Term(Seen):
+    """An expression over the call."""
 
     def kind(self, *kinds: str) -> bool:
         return bool(self.seen) and all(picture.get("kind") in kinds for picture in self.seen)

@@ -6,10 +6,10 @@ implies the weaker. Nothing here knows whether a clause holds.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ensures.candidate import Clauses
 from inference.engine import Call
+from inference.engines.terms import Seen
 
 _SCALARS = ("bool", "int", "float", "str", "NoneType")
 _CONTAINERS = ("list", "tuple", "set", "frozenset", "dict")
@@ -43,23 +43,10 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """An expression over the call, and the descriptions that it had in the calls seen."""
+class Term(Seen):
+    """An expression over the call. `uses`: the parameters that a condition on it takes."""
 
-    text: str
-    uses: tuple[str, ...]
-    seen: tuple[dict[str, Any], ...]
-
-    @property
-    def types(self) -> set[str]:
-        return {str(picture["type"]) for picture in self.seen}
-
-    @property
-    def values(self) -> list[Any]:
-        return [picture["value"] for picture in self.seen if "value" in picture]
-
-    def all_of(self, *types: str) -> bool:
-        return bool(self.seen) and self.types <= set(types)
+    uses: tuple[str, ...] = ()
 
     @property
     def sized(self) -> bool:
@@ -68,16 +55,16 @@ class Term:
 
 def terms(calls: Sequence[Call]) -> tuple[Term, list[Term], list[Term]]:
     """(result, parameters with self, attributes of parameters and of the result after the call)."""
-    result = Term("result", ("result",), tuple(call.result for call in calls))
+    result = Term("result", tuple(call.result for call in calls), ("result",))
     names = [name for name in calls[0].after if all(name in call.after for call in calls)]
-    parameters = [Term(name, (name,), tuple(call.after[name] for call in calls)) for name in names]
+    parameters = [Term(name, tuple(call.after[name] for call in calls), (name,)) for name in names]
     attributes: list[Term] = []
     for owner in [*parameters, result]:
         shared = [set(picture.get("attributes", {})) for picture in owner.seen]
         for attribute in sorted(set.intersection(*shared)) if shared else []:
             if not attribute.startswith("_"):
                 seen = tuple(picture["attributes"][attribute] for picture in owner.seen)
-                attributes.append(Term(f"{owner.text}.{attribute}", owner.uses, seen))
+                attributes.append(Term(f"{owner.text}.{attribute}", seen, owner.uses))
     return result, parameters, attributes
 
 

@@ -16,6 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,13 +27,13 @@ from benchmark.sample import SampleConfig
 from construction import sample as construction
 from containers.backends.process import PlainProcess
 from containers.choose import choose
-from ensures.candidate import Clauses
+from ensures.candidate import Artifact, Clauses
 from ensures.subject import Subject, mutants, original
 from ensures.task import Setting, Task
 from ensures.verdict import Outcome
 from evaluation import audit
 from evaluation.baseline import Baseline
-from evaluation.checker import Submission
+from evaluation.checker import Checker, Submission
 from evaluation.java.session import JmlSession
 from evaluation.pool import LocalSlot, Pool
 from evaluation.python import cold
@@ -81,20 +82,22 @@ def checker() -> IcontractChecker:
 Work = tuple[Task, Baseline, list[Clauses]]
 
 
-async def prepared(tasks_glob: str, candidates: int, folder: Path) -> list[Work]:
+async def prepared(
+    config: SampleConfig, judged_by: Checker, parse: Callable[[str], Artifact], glob: str, candidates: int, folder: Path
+) -> list[Work]:
     """The sample's tasks, and for each its baseline and the miner's clauses."""
-    pool = Pool([LocalSlot(Station(lambda task: checker(), lambda task: construction.workspace(task, {})))])
-    surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), lambda language: checker().version)
+    pool = Pool([LocalSlot(Station(lambda task: judged_by, lambda task: construction.workspace(task, {})))])
+    surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), lambda language: judged_by.version)
     try:
-        entries = [e for e in sample.entries(SampleConfig()) if fnmatch.fnmatchcase(e.id, tasks_glob)]
+        entries = [e for e in sample.entries(config) if fnmatch.fnmatchcase(e.id, glob)]
         tasks = await construction.build(
-            entries, 25, lambda language: checker().version, lambda: pool, surveyor.keep, lambda _: None, print
+            entries, 25, lambda language: judged_by.version, lambda: pool, surveyor.keep, lambda _: None, print
         )
         engine = Invariants(InvariantsConfig(), PoolObserver(lambda: pool, surveyor.of))
         found = []
         for task in tasks:
             completions = await engine.complete(Request(task, Setting.EXECUTIONS, range(candidates), seed=1))
-            parsed = [icontract.parse(completion.text) for completion in completions]
+            parsed = [parse(completion.text) for completion in completions]
             clauses = [item for item in parsed if isinstance(item, Clauses)]
             found.append((task, await surveyor.of(task), clauses))
         return found
@@ -225,7 +228,8 @@ def main() -> None:
     parser.add_argument("--tasks", default="*")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ensures-measure-") as folder:
-        work = asyncio.run(prepared(chosen.tasks, chosen.candidates, Path(folder)))
+        wanted = (SampleConfig(), checker(), icontract.parse, chosen.tasks, chosen.candidates)
+        work = asyncio.run(prepared(*wanted, Path(folder)))
 
     started = time.perf_counter()
     with ProcessPoolExecutor(1) as one:

@@ -8,7 +8,6 @@ python -m tests.performance.verdicts language=java [--json FILE] [--candidates N
 
 import argparse
 import asyncio
-import fnmatch
 import json
 import random
 import statistics
@@ -19,27 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmark import sample
 from benchmark.sample import JavaSampleConfig
 from construction import sample as construction
 from containers.backends.process import PlainProcess
 from containers.choose import choose
-from ensures.candidate import Clauses
-from ensures.task import Setting, Task
 from ensures.verdict import Outcome
-from evaluation.baseline import Baseline
 from evaluation.checker import Submission
 from evaluation.java import cold
 from evaluation.java.session import JmlChecker
-from evaluation.pool import LocalSlot, Pool
-from evaluation.rows import BASELINES, Shards
-from evaluation.station import Station
-from evaluation.surveyor import Surveyor
 from inference.dialects import jml
-from inference.engine import Request
-from inference.engines.invariants import Invariants, InvariantsConfig
-from jobs.observer import PoolObserver
-from tests.performance.verdicts import Clock, subjects_of, tree_memory
+from tests.performance.verdicts import Clock, Work, prepared, subjects_of, tree_memory
 
 
 @dataclass
@@ -64,31 +52,6 @@ class Measured:
 
 def checker() -> JmlChecker:
     return JmlChecker(choose("auto", hostile=False)[0])
-
-
-Work = tuple[Task, Baseline, list[Clauses]]
-
-
-async def prepared(tasks_glob: str, candidates: int, folder: Path) -> list[Work]:
-    """The sample's tasks, and for each its baseline and the miner's clauses."""
-    pool = Pool([LocalSlot(Station(lambda task: checker(), lambda task: construction.workspace(task, {})))])
-    surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), lambda language: checker().version)
-    try:
-        entries = [e for e in sample.entries(JavaSampleConfig()) if fnmatch.fnmatchcase(e.id, tasks_glob)]
-        tasks = await construction.build(
-            entries, 25, lambda language: checker().version, lambda: pool, surveyor.keep, lambda _: None, print
-        )
-        engine = Invariants(InvariantsConfig(), PoolObserver(lambda: pool, surveyor.of))
-        found = []
-        for task in tasks:
-            completions = await engine.complete(Request(task, Setting.EXECUTIONS, range(candidates), seed=1))
-            parsed = [jml.parse(completion.text) for completion in completions]
-            clauses = [item for item in parsed if isinstance(item, Clauses)]
-            baseline = await surveyor.of(task)
-            found.append((baseline.applied(task), baseline, clauses))
-        return found
-    finally:
-        await pool.close()
 
 
 def ours(work: Work) -> Measured:
@@ -135,7 +98,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--tasks", default="*")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="ensures-measure-") as folder:
-        work = asyncio.run(prepared(chosen.tasks, chosen.candidates, Path(folder)))
+        wanted = (JavaSampleConfig(), checker(), jml.parse, chosen.tasks, chosen.candidates)
+        found = asyncio.run(prepared(*wanted, Path(folder)))
+    work = [(baseline.applied(task), baseline, clauses) for task, baseline, clauses in found]
     results = [ours(item) for item in work]
     pairs = [(item, result, s, i) for item, result in zip(work, results, strict=True) for s in subjects_of(item[0])
              for i in range(len(item[2]))]  # fmt: skip
