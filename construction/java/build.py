@@ -1,6 +1,7 @@
 """Workspaces of Java projects: their classes and class path, built once for a tree, by Maven, Gradle or javac.
 
-Maven and Gradle are the project's own (its wrapper where there is one) and may use the network while they build;
+Maven and Gradle are the project's own (its wrapper where there is one). They run in the sandbox on a copy of the tree, with
+the network, which nothing has afterwards; what they download is kept in the cache.
 ENSURES_MAVEN_ARGUMENTS and ENSURES_GRADLE_ARGUMENTS are added to their command lines. A plain tree is compiled by javac:
 `src/main/java` and `src/test/java`, or what the release names, against the jars in `lib`. Test classes that need what is not
 there are left out.
@@ -17,12 +18,16 @@ from pathlib import Path
 
 from construction.environment import cache_root, once
 from construction.java.toolchain import Toolchain, toolchain
+from containers.choose import choose
+from containers.sandbox import SandboxSpec
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.task import Release
 from evaluation.java.workspace import JavaWorkspace
 
 _SECONDS = 1800  # of a project's own build
+_SETTINGS = (Path("/etc/maven"), Path("/etc/gradle"), Path("/etc/java"))
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 _MOST_ROUNDS = 12
 MAIN, TESTS = "src/main/java", "src/test/java"
 _GRADLE_SCRIPT = """
@@ -143,7 +148,7 @@ def _by_maven(tools: Toolchain, tree: Path, file: str, commit: str) -> JavaWorks
         if fresh is not None:
             # a copy, so that the given tree stays as it is
             shutil.copytree(tree, fresh / "tree", symlinks=True, ignore=shutil.ignore_patterns("target", ".git"))
-            _run(maven_command(fresh / "tree", module, fresh / "path"), fresh / "tree", tools, "Maven")
+            _run(maven_command(fresh / "tree", module, fresh / "path"), fresh / "tree", tools, "Maven", _maven_kept())
     inside = place / "tree" / module
     jars = [Path(part) for part in (place / "path").read_text(encoding="utf-8").strip().split(os.pathsep) if part]
     folders = [inside / "target" / "classes", inside / "target" / "test-classes"]
@@ -164,9 +169,12 @@ def maven_command(tree: Path, module: Path, path: Path) -> list[str]:
     wrapper = tree / "mvnw"
     program = ["sh", str(wrapper)] if wrapper.is_file() else ["mvn"]
     chosen = [] if module == Path(".") else ["-pl", module.as_posix(), "-am"]
+    own = shlex.split(os.environ.get("ENSURES_MAVEN_ARGUMENTS", ""))
     return [
         *program,
-        *shlex.split(os.environ.get("ENSURES_MAVEN_ARGUMENTS", "")),
+        *own,
+        # the user's own settings say where the local repository is; else it is one of ours
+        *([] if _names_settings(own) else [f"-Dmaven.repo.local={_maven_kept()}"]),
         *("-B", "-q", "-DskipTests", "-Dmaven.javadoc.skip", "-Dcheckstyle.skip", "-Drat.skip", "-Denforcer.skip"),
         *chosen,
         "test-compile",
@@ -174,6 +182,14 @@ def maven_command(tree: Path, module: Path, path: Path) -> list[str]:
         "-Dmdep.includeScope=test",
         f"-Dmdep.outputFile={path}",
     ]
+
+
+def _names_settings(arguments: Sequence[str]) -> bool:
+    return any(one in ("-s", "--settings") or one.startswith(("--settings=", "-Dmaven.repo.local=")) for one in arguments)
+
+
+def _maven_kept() -> Path:
+    return cache_root() / "java" / "maven"
 
 
 def _maven_arguments(pom: Path) -> tuple[str, ...]:
@@ -209,7 +225,7 @@ def _by_gradle(tools: Toolchain, tree: Path, file: str, commit: str) -> JavaWork
             shutil.copytree(tree, fresh / "tree", symlinks=True, ignore=shutil.ignore_patterns("build", ".git", ".gradle"))
             script = fresh / "path.gradle"
             script.write_text(_GRADLE_SCRIPT, encoding="utf-8")
-            said = _run(gradle_command(fresh / "tree", module, script), fresh / "tree", tools, "Gradle")
+            said = _run(gradle_command(fresh / "tree", module, script), fresh / "tree", tools, "Gradle", _gradle_kept())
             found = re.findall(r"^ensures:(.*?)\|(.*)$", said, re.MULTILINE)
             own = [path for folder, path in found if Path(folder) == fresh / "tree" / module]
             if not own:
@@ -226,20 +242,46 @@ def gradle_command(tree: Path, module: Path, script: Path) -> list[str]:
     program = ["sh", str(wrapper)] if wrapper.is_file() else ["gradle"]
     name = "" if module == Path(".") else ":" + ":".join(module.parts)
     own = shlex.split(os.environ.get("ENSURES_GRADLE_ARGUMENTS", ""))
-    return [*program, *own, "--no-daemon", "-q", "-I", str(script), f"{name}:testClasses", f"{name}:ensuresClassPath"]
+    kept = ["-g", str(_gradle_kept())]
+    return [*program, *own, *kept, "--no-daemon", "-q", "-I", str(script), f"{name}:testClasses", f"{name}:ensuresClassPath"]
 
 
-def _run(command: list[str], folder: Path, tools: Toolchain, what: str) -> str:
-    environment = {**os.environ, "JAVA_HOME": str(tools.home)}
+def _gradle_kept() -> Path:
+    return cache_root() / "java" / "gradle"
+
+
+def _run(command: list[str], tree: Path, tools: Toolchain, what: str, kept: Path) -> str:
+    """In the sandbox, with the network. It may write into the copy of the project and into what the tool keeps."""
+    program = shutil.which(command[0])
+    if program is None:
+        raise PreparationFailed(f"the project is built by {what}, and {command[0]} is not installed")
+    kept.mkdir(parents=True, exist_ok=True)
+    own = [Path(program).resolve().parent.parent, *(Path(part) for part in command if part.startswith("/"))]
+    proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
+    spec = SandboxSpec(
+        argv=tuple(command),
+        cwd=tree,
+        readable=tuple(path for path in (*tools.readable, *own, *_SETTINGS) if path.exists() and path not in tree.parents),
+        writable=(tree.parent, kept),
+        network=True,
+        environment={
+            "PATH": f"{tools.home / 'bin'}:{Path(program).parent}:/usr/local/bin:/usr/bin:/bin",
+            "JAVA_HOME": str(tools.home),
+            "HOME": "/tmp",
+            "LANG": "C.UTF-8",
+            **proxies,
+        },
+        scratch_mb=2048,
+    )
+    process = choose("auto", hostile=False)[0].start(spec)
     try:
-        result = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, env=environment, stdin=subprocess.DEVNULL
-        )
-    except FileNotFoundError as error:
-        raise PreparationFailed(f"the project is built by {what}, and {command[0]} is not installed") from error
+        out, err = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise PreparationFailed(f"{what} did not end within {_SECONDS} s in {folder}") from error
-    if result.returncode != 0:
-        lines = [line for line in (result.stdout + result.stderr).splitlines() if "ERROR" in line or "error" in line]
-        raise PreparationFailed(f"{what} can't build {folder.parent.name}: {(lines or ['no message'])[0][:300]}")
-    return result.stdout
+        process.kill()
+        process.communicate()
+        raise PreparationFailed(f"{what} did not end within {_SECONDS} s in {tree}") from error
+    said = out.decode(errors="replace")
+    if process.returncode != 0:
+        lines = [line for line in (said + err.decode(errors="replace")).splitlines() if "ERROR" in line or "error" in line]
+        raise PreparationFailed(f"{what} can't build the project: {(lines or ['no message'])[0][:300]}")
+    return said

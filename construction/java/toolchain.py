@@ -53,6 +53,12 @@ class Toolchain:
     harness: tuple[Path, ...]
     junit: str
 
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What a JVM has to see of it."""
+        settings = (self.home / "conf" / "security" / "java.security").resolve()  # elsewhere, in distributions
+        return (self.home, settings.parent.parent, *self.harness)
+
 
 @cache
 def toolchain() -> Toolchain:

@@ -15,6 +15,7 @@ from ensures.errors import SandboxUnavailable
 
 NOBODY = 65534
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl", "ca-certificates", "pki")
 _ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "passwd", "group")
 
 
@@ -40,23 +41,26 @@ class Bubblewrap:
         root = os.geteuid() == 0
         argv = [self._bwrap, "--die-with-parent", "--as-pid-1", "--new-session", "--clearenv"]
         if root:
-            argv += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+            argv += ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
+            argv += [] if spec.network else ["--unshare-net"]
             argv += ["--cap-drop", "ALL"]
             for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):  # all given up by setpriv below
                 argv += ["--cap-add", capability]
         else:
-            argv += ["--unshare-all"]
+            argv += ["--unshare-all", *(["--share-net"] if spec.network else [])]
         for path in _SYSTEM:
             if os.path.islink(path):
                 argv += ["--symlink", os.readlink(path), path]
             elif os.path.isdir(path):
                 argv += ["--ro-bind", path, path]
         argv += ["--perms", "0755", "--dir", "/etc"]
-        for name in _ETC:
+        for name in (*_ETC, *_NETWORK) if spec.network else _ETC:
             argv += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
         argv += ["--perms", "1777", "--size", str(spec.scratch_mb << 20), "--tmpfs", "/tmp"]
         argv += ["--proc", "/proc", "--dev", "/dev"]
-        argv += _mounts(spec.readable)
+        argv += _mounts((*spec.readable, *spec.writable))
+        for folder in spec.writable:
+            argv += ["--bind", str(folder), str(folder)]
         for name, value in spec.environment.items():
             argv += ["--setenv", name, value]
         argv += ["--chdir", str(spec.cwd)]
@@ -66,12 +70,22 @@ class Bubblewrap:
         return argv + list(spec.argv)
 
     def start(self, spec: SandboxSpec) -> subprocess.Popen[bytes]:
+        if os.geteuid() == 0:
+            for folder in spec.writable:
+                _hand_over(folder)
         try:
             return subprocess.Popen(
                 self.command(spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}
             )
         except OSError as error:
             raise SandboxUnavailable(f"sandbox=bubblewrap does not start: {error}") from error
+
+
+def _hand_over(folder: Path) -> None:
+    """To the ordinary user that the sandbox's processes are."""
+    for place, _, files in os.walk(folder):
+        for path in (place, *(os.path.join(place, name) for name in files)):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 def _mounts(readable: tuple[Path, ...]) -> list[str]:

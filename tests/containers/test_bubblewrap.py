@@ -1,5 +1,6 @@
 """What the sandbox keeps from what runs in it."""
 
+import os
 import subprocess
 import sys
 import time
@@ -104,3 +105,23 @@ def test_without_bubblewrap_a_models_text_is_refused(monkeypatch: pytest.MonkeyP
     assert "NO ISOLATION" in warnings[0]
     with pytest.raises(InputError, match="choose one of auto, bubblewrap, process"):
         choose("vault", hostile=False)
+
+
+def test_a_build_may_write_and_use_the_network_and_nothing_else_may(sandbox: Bubblewrap, tmp_path: Path) -> None:
+    """`writable` and `network` are asked for by name; without them there are neither."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+        folder.chmod(0o755)
+    tmp_path.chmod(0o755)
+    script = f"readlink /proc/self/ns/net; echo x > {own}/written; echo x > {other}/written"
+    spec = SandboxSpec(argv=("/bin/sh", "-c", script), cwd=Path("/"), readable=(other,), writable=(own,), network=True)
+    said, _ = sandbox.start(spec).communicate(timeout=30)
+    assert said.decode().strip() == os.readlink("/proc/self/ns/net")
+    assert (own / "written").read_text() == "x\n"
+    assert not (other / "written").exists()
+    bare = SandboxSpec(argv=spec.argv, cwd=Path("/"), readable=(own, other))
+    (own / "written").unlink()
+    said, _ = sandbox.start(bare).communicate(timeout=30)
+    assert said.decode().strip() != os.readlink("/proc/self/ns/net")
+    assert not (own / "written").exists()

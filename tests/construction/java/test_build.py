@@ -96,11 +96,14 @@ def test_the_commands_of_maven_and_gradle(tmp_path: Path, monkeypatch: pytest.Mo
     assert command[:4] == ["mvn", "-o", "-s", "my settings.xml"]
     assert command[command.index("-pl") + 1 :][:2] == ["core/api", "-am"]
     assert command[-4:-2] == ["test-compile", "dependency:build-classpath"]
+    assert not any("maven.repo.local" in part for part in command)
+    monkeypatch.setenv("ENSURES_MAVEN_ARGUMENTS", "-o")
+    assert any(part.startswith("-Dmaven.repo.local=") for part in build.maven_command(tmp_path, Path("."), tmp_path / "path"))
     (tmp_path / "mvnw").touch()
     (tmp_path / "gradlew").touch()
     assert build.maven_command(tmp_path, Path("."), tmp_path / "path")[:2] == ["sh", str(tmp_path / "mvnw")]
     command = build.gradle_command(tmp_path, Path("core/api"), tmp_path / "path.gradle")
-    assert command[:4] == ["sh", str(tmp_path / "gradlew"), "--offline", "--no-daemon"]
+    assert command[:4] == ["sh", str(tmp_path / "gradlew"), "--offline", "-g"]
     assert command[-2:] == [":core:api:testClasses", ":core:api:ensuresClassPath"]
 
 
