@@ -229,11 +229,14 @@ def _source(fields: Record) -> Source:
 
 
 def write(tasks: Iterable[Task], path: Path) -> None:
-    """All tasks as one Parquet file, written to a temporary name and renamed."""
+    """All tasks as one Parquet file, written to a temporary name and renamed; a file that says the same stays."""
     table = pa.Table.from_pylist([to_record(task) for task in tasks], schema=SCHEMA)
     temporary = path.with_name(path.name + ".tmp")
     pq.write_table(table, temporary, compression="zstd")
-    temporary.replace(path)
+    if path.is_file() and path.read_bytes() == temporary.read_bytes():
+        temporary.unlink()
+    else:
+        temporary.replace(path)
 
 
 def records(path: Path) -> Iterable[tuple[Any, str]]:
