@@ -1,16 +1,15 @@
 """The JDK, JUnit and our harness: found on the machine, or fetched once; the harness is compiled once for each JDK.
 
 A JDK of release 17 or newer is looked for in JAVA_HOME, on PATH and in the usual folders. JUnit comes from ENSURES_JUNIT (a
-folder of jars), from where Linux distributions put it, or from Maven's central repository.
+folder of jars), from where Linux distributions put it, or by Maven.
 """
 
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +23,6 @@ from evaluation.java.worker import HARNESS, harness_version
 LEAST_RELEASE = 17
 _USUAL = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/opt", "/Library/Java/JavaVirtualMachines")
 _DISTRIBUTION = Path("/usr/share/java")
-_CENTRAL = "https://repo1.maven.org/maven2"
 # artifact -> (group, version): one JUnit for all projects, the newest that Java 8 test classes and JUnit 3 and 4 run under
 JUNIT = {
     "junit-jupiter-api": ("org.junit.jupiter", "5.11.4"),
@@ -149,23 +147,25 @@ def _jar(folder: Path, name: str) -> Path | None:
 
 
 def _fetched() -> tuple[Path, ...]:
-    """From Maven's central repository, each jar's SHA-1 compared with the one beside it."""
+    """By Maven, from wherever it gets what projects depend on."""
     place = cache_root() / "java" / "junit"
     with once(place) as fresh:
         if fresh is not None:
             for name, (group, version) in JUNIT.items():
-                url = f"{_CENTRAL}/{group.replace('.', '/')}/{name}/{version}/{name}-{version}.jar"
-                try:
-                    with urllib.request.urlopen(url, timeout=60) as answer:
-                        content = answer.read()
-                    with urllib.request.urlopen(url + ".sha1", timeout=60) as answer:
-                        wanted = answer.read().decode().split()[0]
-                except (urllib.error.URLError, TimeoutError, OSError) as error:
-                    raise PreparationFailed(
-                        f"JUnit is not on this machine and {name} {version} can't be fetched ({error}); install it "
-                        "(Debian: junit4 junit5 libhamcrest-java) or name a folder with its jars in ENSURES_JUNIT"
-                    ) from error
-                if hashlib.sha1(content, usedforsecurity=False).hexdigest() != wanted:
-                    raise PreparationFailed(f"{name} {version} came damaged from Maven's central repository; run again")
-                (fresh / f"{name}-{version}.jar").write_bytes(content)
+                _copied(f"{group}:{name}:{version}", fresh)
     return tuple(jar for name in JUNIT if (jar := _jar(place, name)) is not None)
+
+
+def _copied(artifact: str, folder: Path) -> None:
+    own = shlex.split(os.environ.get("ENSURES_MAVEN_ARGUMENTS", ""))
+    command = ["mvn", *own, "-B", "-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        said = "" if result.returncode == 0 else next((x for x in result.stdout.splitlines() if "ERROR" in x), "no message")
+    except FileNotFoundError:
+        said = "Maven is not installed"
+    if said:
+        raise PreparationFailed(
+            f"JUnit is not on this machine and Maven can't get {artifact} ({said[:200]}); install it "
+            "(Debian: junit4 junit5 libhamcrest-java) or name a folder with its jars in ENSURES_JUNIT"
+        )

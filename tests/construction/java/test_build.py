@@ -126,6 +126,17 @@ def test_a_folder_without_junit_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp
         toolchain.junit()
 
 
+def test_junit_that_nobody_has_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ENSURES_JUNIT", raising=False)
+    monkeypatch.setenv("ENSURES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(toolchain, "_DISTRIBUTION", tmp_path)
+    with pytest.raises(
+        PreparationFailed, match=r"can't get org.junit.jupiter:junit-jupiter-api:.* \(Maven is not installed\)"
+    ):
+        toolchain.junit()
+
+
 def test_sources_other_than_the_manifests_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = tmp_path / "demo-1"
     tree.mkdir()
