@@ -4,7 +4,6 @@
 if it is correct and none of them is alive; so 50 trials x 10 budgets x all models are 500 masks over one array.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from ensures.subject import mutants
 from ensures.task import Task
 from ensures.verdict import Outcome, published_outcome
-from evaluation.metrics import RULES
+from evaluation.metrics import RULES, at_least_one
 
 WORD = 64
 Bits = np.ndarray  # uint64, (rows, words)
@@ -93,7 +92,7 @@ class Grid:
         if int(self.sizes.min()) < k:
             raise ValueError(f"k={k}, and a task has {int(self.sizes.min())} candidates in one setting")
         hits = np.bincount(self.group, weights=success, minlength=len(self.sizes)).astype(int)
-        table = {int(n): np.array([1 - math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)]) for n in set(self.sizes)}
+        table = {n: np.array([at_least_one(n, c, k) for c in range(n + 1)]) for n in set(self.sizes.tolist())}
         found = np.zeros(len(self.sizes))
         for n, values in table.items():
             of = self.sizes == n

@@ -1,7 +1,6 @@
 """Small Java projects for tests: a tree of sources, its workspace, a task for one of its methods, candidates as text."""
 
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,22 +9,14 @@ from construction.java import build, parse
 from containers.choose import choose
 from ensures.candidate import Clauses
 from ensures.errors import PreparationFailed
-from ensures.task import Language, Mutant, Repository, Task
+from ensures.task import Language, Repository, Task
 from evaluation.checker import Submission
 from evaluation.java.session import JmlChecker
 from evaluation.java.workspace import JavaWorkspace
 from inference.dialects import jml
+from tests.projects import DATA, with_mutants, write
 
-DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    folder.chmod(0o755)
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
-    return folder
+__all__ = ["DATA", "checker", "clauses", "submission", "task", "with_mutants", "workspace", "write"]
 
 
 def task(folder: Path, file: str, qualname: str, tests: tuple[str, ...], which: int = 0, name: str = "demo/demo") -> Task:
@@ -45,10 +36,6 @@ def task(folder: Path, file: str, qualname: str, tests: tuple[str, ...], which: 
         implementation=method.implementation,
         tests=tests,
     )
-
-
-def with_mutants(given: Task, *implementations: str) -> Task:
-    return replace(given, mutants=tuple(Mutant(text, ("rule",)) for text in implementations))
 
 
 def workspace(folder: Path, given: Task) -> JavaWorkspace:

@@ -13,7 +13,7 @@ from typing import Any
 from containers.sandbox import Limits, Sandbox
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
-from ensures.subject import Kind, Subject, mutants
+from ensures.subject import Kind, Subject
 from ensures.task import Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
 from evaluation.answer import Answer, ask
@@ -91,7 +91,7 @@ class JmlSession(Tested):
             self.method = method(task.implementation)
         except Unweavable as error:
             raise PreparationFailed(f"{task.id}: {error}") from error
-        self.known = [task.implementation, *(mutant.implementation for mutant in task.mutants)]
+        self.known = _implementations(task)
         if baseline is not None:
             self.tests = baseline.tests
         self.baseline = baseline or survey.baseline(self)
@@ -226,7 +226,7 @@ class JmlSession(Tested):
 
     def survey(self, task: Task) -> Baseline:
         """The baseline with the task's mutants in it."""
-        self.expect([mutant.payload for mutant in mutants(task)])
+        self.known = _implementations(task)  # and no longer what was only tried
         self.baseline = survey.with_mutants(self, task)
         return self.baseline
 
@@ -368,9 +368,11 @@ class JmlSession(Tested):
 
 
 _ORDINARY = (Ending.PASSED, Ending.FAILED, Ending.STOPPED)
-
-
 _NEVER_RAN = (Reason.SYNTAX_ERROR, Reason.COMPILE_ERROR, Reason.UNSUPPORTED)
+
+
+def _implementations(task: Task) -> list[str]:
+    return [task.implementation, *(mutant.implementation for mutant in task.mutants)]
 
 
 def _published(verdict: Verdict) -> Verdict:
@@ -379,9 +381,7 @@ def _published(verdict: Verdict) -> Verdict:
     reason, ending = verdict.reason, verdict.ending
     if reason is Reason.TIMEOUT or ending is Ending.TIMEOUT:
         status = "timeout"
-    elif reason in (Reason.SYNTAX_ERROR, Reason.COMPILE_ERROR, Reason.UNSUPPORTED) or (
-        reason is Reason.TAMPERED and not ending
-    ):
+    elif reason in _NEVER_RAN or (reason is Reason.TAMPERED and not ending):
         status = "compile_failure"
     elif ending in (Ending.CRASHED, Ending.OUT_OF_MEMORY, Ending.TAMPERED):
         status = "reports_not_exist"
