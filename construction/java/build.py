@@ -23,7 +23,7 @@ from containers.sandbox import SandboxSpec
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.task import Release
-from evaluation.java.workspace import JavaWorkspace
+from evaluation.java.workspace import JavaWorkspace, jdk_folders
 
 _SECONDS = 1800  # of a project's own build
 _SETTINGS = (Path("/etc/maven"), Path("/etc/gradle"), Path("/etc/java"))
@@ -261,7 +261,11 @@ def _run(command: list[str], tree: Path, tools: Toolchain, what: str, kept: Path
     spec = SandboxSpec(
         argv=tuple(command),
         cwd=tree,
-        readable=tuple(path for path in (*tools.readable, *own, *_SETTINGS) if path.exists() and path not in tree.parents),
+        readable=tuple(
+            path
+            for path in (*jdk_folders(tools.home), *tools.harness, *own, *_SETTINGS)
+            if path.exists() and path not in tree.parents
+        ),
         writable=(tree.parent, kept),
         network=True,
         environment={

@@ -4,7 +4,6 @@ A JDK of release 17 or newer is looked for in JAVA_HOME, on PATH and in the usua
 folder of jars), from where Linux distributions put it, or by Maven.
 """
 
-import hashlib
 import os
 import re
 import shlex
@@ -44,18 +43,11 @@ _BESIDE = ("univocity-parsers",)
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """`harness`: the class path with our classes and JUnit's. `junit` says which."""
+    """`harness`: the class path with our classes and JUnit's."""
 
     home: Path
     release: int
     harness: tuple[Path, ...]
-    junit: str
-
-    @property
-    def readable(self) -> tuple[Path, ...]:
-        """What a JVM has to see of it."""
-        settings = (self.home / "conf" / "security" / "java.security").resolve()  # elsewhere, in distributions
-        return (self.home, settings.parent.parent, *self.harness)
 
 
 @cache
@@ -73,7 +65,7 @@ def toolchain() -> Toolchain:
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode != 0:
                 raise PreparationFailed(f"the harness does not compile with {home}: {result.stderr.strip()[-300:]}")
-    return Toolchain(home, release, (place, *jars), hashlib.sha256(_path(jars).encode()).hexdigest()[:8])
+    return Toolchain(home, release, (place, *jars))
 
 
 def _path(parts: tuple[Path, ...]) -> str:

@@ -5,6 +5,7 @@ status alone, and a candidate in the same JVM can make it say anything.
 """
 
 import os
+import shlex
 import subprocess
 import tempfile
 import time
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from evaluation.java.session import JmlSession
 
 MARK = "JmlAssertionError"
+COMPILING = 30.0  # seconds beside the limit of an execution
+_NOT_COMPILED = 2
 
 
 def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold:
@@ -35,34 +38,32 @@ def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold
     with tempfile.TemporaryDirectory(prefix="ensures-cold-") as folder:
         place = Path(folder)
         place.chmod(0o755)
-        (place / "classes").mkdir(mode=0o755)
         source = place / task.file.rpartition("/")[2]
         text = plainly(session.text, task.start_line, task.end_line, session.method, method(subject.payload), made)
         source.write_text(text, encoding="utf-8")
-        path = [place / "classes", *workspace.classes, *workspace.jars, *workspace.harness]
-        joined = os.pathsep.join(map(str, path))
-        compiler = [str(workspace.java / "bin" / "javac"), "-proc:none", "-nowarn", *workspace.arguments, "-d"]
-        compiled = subprocess.run(
-            [*compiler, str(place / "classes"), "-cp", joined, str(source)], capture_output=True, text=True
-        )
-        if compiled.returncode != 0:
-            return Cold(Outcome.ERROR, compiled.stderr, time.perf_counter() - started, _cpu(before))
+        # in /tmp of its own; where nothing isolates, in the folder made for it
+        classes = Path("/tmp/classes") if session.checker.sandbox.isolating else place / "classes"
+        joined = os.pathsep.join(map(str, [classes, *workspace.classes, *workspace.jars, *workspace.harness]))
+        javac = [str(workspace.java / "bin" / "javac"), "-proc:none", "-nowarn", *workspace.arguments]
+        compiler = [*javac, "-d", str(classes), "-cp", joined, str(source)]
+        java = [str(workspace.java / "bin" / "java"), f"-Xmx{session.checker.heap_mb}m", "-ea", "-cp", joined]
+        tests = [*java, "ensures.harness.ColdMain", *session.tests]
+        script = f"mkdir -p {classes} && {shlex.join(compiler)} || exit {_NOT_COMPILED}; exec {shlex.join(tests)}"
         spec = SandboxSpec(
-            argv=(str(workspace.java / "bin" / "java"), f"-Xmx{session.checker.heap_mb}m", "-ea", "-cp", joined)
-            + ("ensures.harness.ColdMain", *session.tests),
+            argv=("/bin/sh", "-c", script),
             cwd=workspace.folder,
             readable=(*worker.readable(workspace, Path("/usr/bin/java")), place),
             environment={**worker.environment(workspace), "HOME": "/tmp", "TMPDIR": "/tmp"},
         )
         process = session.checker.sandbox.start(spec)
         try:
-            out, err = process.communicate(timeout=session.checker.seconds)
+            out, err = process.communicate(timeout=session.checker.seconds + COMPILING)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
             return Cold(Outcome.ERROR, "timeout", time.perf_counter() - started, 0.0)
     said = (out + err).decode(errors="replace")
-    failed = Outcome.VIOLATED if MARK in said else Outcome.ERROR
+    failed = Outcome.VIOLATED if MARK in said and process.returncode != _NOT_COMPILED else Outcome.ERROR
     outcome = Outcome.HOLDS if process.returncode == 0 else failed
     return Cold(outcome, said, time.perf_counter() - started, _cpu(before))
 

@@ -147,18 +147,15 @@ def alike(one: Method, other: Method) -> bool:
 
 
 def weave(
-    file: str, first: int, last: int, original: Method, bodies: Sequence[Method], candidates: Sequence[Translated | None]
+    file: str, first: int, last: int, original: Method, bodies: Sequence[Method], candidates: Sequence[Translated]
 ) -> Woven:
-    """The file's text with its lines first to last (1-based, inclusive) replaced by the woven method.
-
-    A candidate that is None keeps its number and says nothing.
-    """
-    lines = file.split("\n")
+    """The file's text with its lines first to last (1-based, inclusive) replaced by the woven method."""
+    above, below = _around(file, first, last)
     out = _Text()
-    out.add(_with_import("\n".join(lines[: first - 1])) + "\n" if first > 1 else f"import ensures.harness.{API};\n")
+    out.add(above)
     write = _constructor if original.constructor else _method
     write(out, original, bodies, candidates)
-    out.add("\n" + "\n".join(lines[last:]))
+    out.add(below)
     return Woven("".join(out.parts), tuple(out.regions))
 
 
@@ -180,16 +177,18 @@ class _Text:
         self.regions.append((start, self.length, kind, index))
 
 
-def _with_import(text: str) -> str:
-    """With our import behind the package's name, on its line."""
-    root = tree_sitter.Parser(_LANGUAGE).parse(text.encode()).root_node
+def _around(file: str, first: int, last: int) -> tuple[str, str]:
+    """The text above and below the lines, with our import behind the package's name, on its line."""
+    lines = file.split("\n")
+    code = "".join(f"{line}\n" for line in lines[: first - 1]).encode()
+    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
     package = next((node for node in root.children if node.type == "package_declaration"), None)
     at = package.end_byte if package is not None else 0
-    code = text.encode()
-    return (code[:at] + f" import ensures.harness.{API}; ".encode() + code[at:]).decode()
+    above = code[:at] + f" import ensures.harness.{API}; ".encode() + code[at:]
+    return above.decode(), "\n" + "\n".join(lines[last:])
 
 
-def _method(out: _Text, given: Method, bodies: Sequence[Method], candidates: Sequence[Translated | None]) -> None:
+def _method(out: _Text, given: Method, bodies: Sequence[Method], candidates: Sequence[Translated]) -> None:
     arguments = ", ".join(given.names)
     twin = f"{given.name}$ensures"
     run = f"{twin}({arguments});"
@@ -198,8 +197,7 @@ def _method(out: _Text, given: Method, bodies: Sequence[Method], candidates: Seq
     out.add(f"if ({_CALL} == null) {{ {'return ' + run if given.result else run + ' return;'} }}\n")
     out.add(f"if ({_CALL}.looks()) {_CALL}.sees({me}, new Object[] {{{arguments}}});\n")
     for index, candidate in enumerate(candidates):
-        if candidate is not None:
-            out.own("candidate", index, _before(index, candidate, given))
+        out.own("candidate", index, _before(index, candidate, given))
     if given.result:
         out.add(f"final {given.result}{given.dimensions} {RESULT};\ntry {{ {RESULT} = {run} }}")
     else:
@@ -228,8 +226,7 @@ def _before(index: int, candidate: Translated, given: Method) -> str:
     """A candidate's part before the body: its precondition, what it saves, and its clauses as a function for after."""
     lines = [f"if ({_CALL}.begins({index})) {{ try {{"]
     if candidate.requires:
-        wanted = " && ".join(f"({text}\n)" for text in candidate.requires)
-        lines.append(f"if (!({wanted})) {{ {_CALL}.outside({index}); }} else {{")
+        lines.append(f"if (!({_required(candidate)})) {{ {_CALL}.outside({index}); }} else {{")
     lines += [f"final var {name} = {text}\n;" for name, text in candidate.captures]
     lines.append(f"{_CALL}.check({index}, ($ensures_value) -> {{ {_clauses(candidate, given)} }});")
     if candidate.requires:
@@ -237,6 +234,10 @@ def _before(index: int, candidate: Translated, given: Method) -> str:
     lines.append(f"}} catch (Throwable $ensures_thrown) {{ {_CALL}.raised({index}, $ensures_thrown); }}")
     lines.append(f"finally {{ {_CALL}.done({index}); }} }}\n")
     return "\n".join(lines)
+
+
+def _required(candidate: Translated) -> str:
+    return " && ".join(f"({text}\n)" for text in candidate.requires)
 
 
 def _clauses(candidate: Translated, given: Method) -> str:
@@ -249,17 +250,14 @@ def _clauses(candidate: Translated, given: Method) -> str:
     return "\n".join([*lines, "return -1;"])
 
 
-def _constructor(out: _Text, given: Method, bodies: Sequence[Method], candidates: Sequence[Translated | None]) -> None:
+def _constructor(out: _Text, given: Method, bodies: Sequence[Method], candidates: Sequence[Translated]) -> None:
     arguments = ", ".join(given.names)
-    candidates = [candidate and candidate.renamed(index) for index, candidate in enumerate(candidates)]
+    candidates = [candidate.renamed(index) for index, candidate in enumerate(candidates)]
     out.add(f"{given.head}{{\n{given.before}\nvar {_CALL} = {API}.enter();\n")
     out.add(f"if ({_CALL} != null && {_CALL}.looks()) {_CALL}.sees(null, new Object[] {{{arguments}}});\n")
     for index, candidate in enumerate(candidates):
-        if candidate is not None:
-            saved = "".join(
-                f"final var {name} = {API}.saved({_CALL}, {index}, () -> {text}\n);\n" for name, text in candidate.captures
-            )
-            out.own("candidate", index, saved)
+        saved = (f"final var {name} = {API}.saved({_CALL}, {index}, () -> {text}\n);\n" for name, text in candidate.captures)
+        out.own("candidate", index, "".join(saved))
     out.add(f"try {{ $ensures_body: switch ({API}.body()) {{\n")
     for index, body in enumerate(bodies):
         out.add(f"case {index}:\n")
@@ -269,12 +267,10 @@ def _constructor(out: _Text, given: Method, bodies: Sequence[Method], candidates
     out.add(f" catch (Throwable $ensures_thrown) {{ if ({_CALL} != null) {_CALL}.threw(); throw $ensures_thrown; }}\n")
     out.add(f"if ({_CALL} != null) {{\n")
     for index, candidate in enumerate(candidates):
-        if candidate is not None:
-            check = f"{_CALL}.check({index}, ($ensures_value) -> {{ {_clauses(candidate, given)} }});"
-            if candidate.requires:
-                wanted = " && ".join(f"({text}\n)" for text in candidate.requires)
-                check = f"if (!({wanted})) {_CALL}.outside({index}); else {check}"
-            out.own("candidate", index, f"if ({_CALL}.saved({index})) {{ {check} }}\n")
+        check = f"{_CALL}.check({index}, ($ensures_value) -> {{ {_clauses(candidate, given)} }});"
+        if candidate.requires:
+            check = f"if (!({_required(candidate)})) {_CALL}.outside({index}); else {check}"
+        out.own("candidate", index, f"if ({_CALL}.saved({index})) {{ {check} }}\n")
     out.add(f"if ({_CALL}.looks()) {_CALL}.saw(this, null, new Object[] {{{arguments}}});\n")
     out.add(f"{_CALL}.returned(null);\n}}\n}}\n")
 
@@ -300,7 +296,6 @@ def _returns(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 def plainly(file: str, first: int, last: int, original: Method, body: Method, candidate: Translated) -> str:
     """The file's text with one body and one candidate, whose violation is an error that the method throws."""
-    lines = file.split("\n")
     arguments = ", ".join(original.names)
     twin = f"{original.name}$ensures"
     saved = "\n".join(f"final var {name} = {text}\n;" for name, text in candidate.captures)
@@ -309,9 +304,8 @@ def plainly(file: str, first: int, last: int, original: Method, body: Method, ca
         for position, text in enumerate(candidate.clauses)
     )
     if candidate.requires:
-        wanted = " && ".join(f"({text}\n)" for text in candidate.requires)
         checks = f"if ($ensures_wanted) {{ {checks} }}"
-        saved = f"final boolean $ensures_wanted = {wanted};\n{saved}"
+        saved = f"final boolean $ensures_wanted = {_required(candidate)};\n{saved}"
     if original.constructor:
         inside = f"$ensures_body: {{ {_leaving(body.body)} }}"
         woven = f"{original.head}{{\n{original.before}\n{saved}\n{inside}\n{checks}\n}}"
@@ -320,5 +314,5 @@ def plainly(file: str, first: int, last: int, original: Method, body: Method, ca
         woven = f"{original.head}{{\n{saved}\n{run}\n{checks}\nreturn {RESULT};\n}}\n" + _twin(body, twin, body.body)
     else:
         woven = f"{original.head}{{\n{saved}\n{twin}({arguments});\n{checks}\n}}\n" + _twin(body, twin, body.body)
-    before = _with_import("\n".join(lines[: first - 1])) if first > 1 else f"import ensures.harness.{API};"
-    return "\n".join([before, woven, *lines[last:]])
+    above, below = _around(file, first, last)
+    return above + woven + below

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from containers.sandbox import Limits, Sandbox, SandboxSpec
-from evaluation.java.workspace import JavaWorkspace
+from evaluation.java.workspace import JavaWorkspace, jdk_folders
 from evaluation.python import worker as python_worker
 from evaluation.worker import Worker
 
@@ -85,9 +85,15 @@ def start(sandbox: Sandbox, workspace: JavaWorkspace, limits: Limits, heap_mb: i
 
 
 def readable(workspace: JavaWorkspace, python: Path) -> tuple[Path, ...]:
-    own = (workspace.root, workspace.java, *workspace.harness, *workspace.classes, *workspace.jars, *workspace.readable)
-    settings = (workspace.java / "conf" / "security" / "java.security").resolve()  # elsewhere, in distributions
-    return (*own, settings.parent.parent, SUPERVISOR, python_worker.HARNESS, Path(sys.base_prefix), python.parent.parent)
+    own = (
+        workspace.root,
+        *jdk_folders(workspace.java),
+        *workspace.harness,
+        *workspace.classes,
+        *workspace.jars,
+        *workspace.readable,
+    )
+    return (*own, SUPERVISOR, python_worker.HARNESS, Path(sys.base_prefix), python.parent.parent)
 
 
 def environment(workspace: JavaWorkspace) -> dict[str, str]:

@@ -18,3 +18,8 @@ class JavaWorkspace:
     jars: tuple[Path, ...]
     readable: tuple[Path, ...]
     arguments: tuple[str, ...] = ()
+
+
+def jdk_folders(home: Path) -> tuple[Path, ...]:
+    """What a JVM has to see of its JDK: distributions keep the settings elsewhere."""
+    return home, (home / "conf" / "security" / "java.security").resolve().parent.parent

@@ -10,15 +10,11 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.engine.JupiterTestEngine;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
-import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
-import org.junit.vintage.engine.VintageTestEngine;
 
 /** Runs every test of the folders given, and prints as JSON how each came out, its seconds, and where it was. */
 public final class CoverMain implements TestExecutionListener {
@@ -36,9 +32,8 @@ public final class CoverMain implements TestExecutionListener {
         for (String folder : folders) {
             roots.add(Path.of(folder));
         }
-        LauncherFactory.create(LauncherConfig.builder().enableTestEngineAutoRegistration(false)
-            .addTestEngines(new JupiterTestEngine(), new VintageTestEngine()).build()).execute(
-                LauncherDiscoveryRequestBuilder.request().selectors(DiscoverySelectors.selectClasspathRoots(roots)).build(), main);
+        Tests.launcher().execute(
+            LauncherDiscoveryRequestBuilder.request().selectors(DiscoverySelectors.selectClasspathRoots(roots)).build(), main);
         out.println(Json.write(Json.of("outcomes", main.outcomes, "seconds", main.seconds, "hits", main.hits)));
         out.flush();
         Runtime.getRuntime().halt(0);

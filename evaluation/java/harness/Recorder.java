@@ -66,7 +66,7 @@ final class Recorder {
     private final boolean perturbing;
     private final boolean[] noticing;
     private final boolean whole;
-    private final String looking; // "", "observe" or "fingerprints"
+    private final String looking; // "", "iterators", "observe" or "fingerprints"
     private final Consumer<Map<String, Object>> report;
     private final MappedByteBuffer meter;
     private final ThreadLocal<int[]> conditions = ThreadLocal.withInitial(() -> new int[1]);

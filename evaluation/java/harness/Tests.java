@@ -54,14 +54,6 @@ final class Tests implements TestExecutionListener {
         for (String name : classes) {
             selectors.add(DiscoverySelectors.selectClass(Class.forName(name, false, loader)));
         }
-        Launcher launcher = LauncherFactory.create(LauncherConfig.builder()
-            .enableTestEngineAutoRegistration(false)
-            .enableLauncherSessionListenerAutoRegistration(false)
-            .enableLauncherDiscoveryListenerAutoRegistration(false)
-            .enablePostDiscoveryFilterAutoRegistration(false)
-            .enableTestExecutionListenerAutoRegistration(false)
-            .addTestEngines(new JupiterTestEngine(), new VintageTestEngine())
-            .build());
         PostDiscoveryFilter covering = descriptor -> {
             String name = descriptor.getSource().map(Tests::name).orElse("");
             boolean runs = name.isEmpty() || names.contains(name);
@@ -73,7 +65,7 @@ final class Tests implements TestExecutionListener {
         System.setOut(captured);
         System.setErr(captured);
         try {
-            launcher.execute(
+            launcher().execute(
                 LauncherDiscoveryRequestBuilder.request().selectors(selectors).filters(covering)
                     .configurationParameter("junit.jupiter.execution.parallel.enabled", "false").build(),
                 this);
@@ -82,6 +74,18 @@ final class Tests implements TestExecutionListener {
             System.setErr(err);
         }
         return results;
+    }
+
+    /** JUnit 5, and 3 and 4 through the vintage engine; nothing that a class path may bring along. */
+    static Launcher launcher() {
+        return LauncherFactory.create(LauncherConfig.builder()
+            .enableTestEngineAutoRegistration(false)
+            .enableLauncherSessionListenerAutoRegistration(false)
+            .enableLauncherDiscoveryListenerAutoRegistration(false)
+            .enablePostDiscoveryFilterAutoRegistration(false)
+            .enableTestExecutionListenerAutoRegistration(false)
+            .addTestEngines(new JupiterTestEngine(), new VintageTestEngine())
+            .build());
     }
 
     /** Class#method, or "" for what is no method. */
