@@ -5,26 +5,29 @@ if it is correct and none of them is alive; so 50 trials x 10 budgets x all mode
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ensures.subject import mutants
 from ensures.task import Task
-from ensures.verdict import Outcome, published_outcome
-from evaluation.metrics import RULES, at_least_one
+from evaluation.metrics import at_least_one
 
 WORD = 64
 Bits = np.ndarray  # uint64, (rows, words)
 
 
+ROWS = ("task", "model", "setting", "sample", "correct", "alive", "reason", "judged", "key")  # one entry a candidate
+
+
 @dataclass(frozen=True)
 class Grid:
     """Candidates are rows. `task`, `model`, `setting`: (N,) positions in the tuples; `sample`: (N,); `correct`: (N,) bool;
-    `alive`: (N, W); `full`: (T, W), the mutants of each task that count; `reason`: (N,) the verdict's on the original."""
+    `alive`: (N, W); `full`: (T, W), the mutants of each task that count; `reason`: (N,) the verdict's on the original;
+    `judged`: (N,) is all there that its figures need?; `key`: (N,) the candidates' own. `unresolved`: (task, model, setting)
+    of which no figure may come."""
 
     tasks: tuple[Task, ...]
     models: tuple[str, ...]
@@ -37,16 +40,41 @@ class Grid:
     alive: Bits
     full: Bits
     reason: np.ndarray
+    judged: np.ndarray
+    key: np.ndarray
+    unresolved: tuple[tuple[int, int, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.task)
 
     def only(self, chosen: np.ndarray) -> "Grid":
         """The candidates at these positions, or where this is true."""
-        parts = (self.task, self.model, self.setting, self.sample, self.correct, self.alive)
-        task, model, setting, sample, correct, alive = (part[chosen] for part in parts)
-        head = (self.tasks, self.models, self.settings)
-        return Grid(*head, task, model, setting, sample, correct, alive, self.full, self.reason[chosen])
+        return replace(self, **{name: getattr(self, name)[chosen] for name in ROWS})
+
+    def resolved(self, k: int, asked: Iterable[tuple[str, str]]) -> "Grid":
+        """The candidates of every (task, setting) that has k of them, each with all its verdicts. What lacks something,
+        or was asked (task's id, setting) and is not there at all, is unresolved: in no mean, and never a wrong candidate.
+        """
+        if not len(self):
+            return self
+        whole = (np.bincount(self.group, weights=self.judged) == self.sizes) & (self.sizes >= k)
+        kept = self.only(whole[self.group])
+        asked = list(asked)
+        settings = tuple(dict.fromkeys((*self.settings, *(setting for _, setting in asked))))
+        at = {task.id: number for number, task in enumerate(self.tasks)}
+        wanted = {(at[task], settings.index(setting)) for task, setting in asked}
+        wanted |= set(zip(self.task.tolist(), self.setting.tolist(), strict=True))
+        there = set(zip(kept.task.tolist(), kept.model.tolist(), kept.setting.tolist(), strict=True))
+        places = ((task, model, setting) for (task, setting), model in product(sorted(wanted), range(len(self.models))))
+        return replace(kept, settings=settings, unresolved=tuple(place for place in places if place not in there))
+
+    def fair(self) -> "Grid":
+        """Without the (task, setting) that are unresolved for any model: models are compared on what all have."""
+        gone = {(task, setting) for task, _, setting in self.unresolved}
+        if not gone:
+            return self
+        lost = [(task, setting) in gone for task, setting in zip(self.task.tolist(), self.setting.tolist(), strict=True)]
+        return self.only(~np.array(lost, dtype=bool))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -124,104 +152,3 @@ def marked(tasks: Sequence[Task], wanted: Sequence[Sequence[bool]]) -> Bits:
 
 def everything(tasks: Sequence[Task]) -> Bits:
     return marked(tasks, [[True] * sum(1 for _ in mutants(task)) for task in tasks])
-
-
-def from_verdicts(
-    tasks: Sequence[Task], table: pa.Table, rule: str = "strict", view: str = "all", also: Sequence[str] = ()
-) -> Grid:
-    """Of verdict rows (task_id, model, setting, sample, candidate_id, subject, outcome, reason, status, view); a subject that
-    is not among its task's counts for nothing, a mutant without a row is alive. `also`: reasons that are taken for a kill."""
-    if rule not in RULES:
-        raise ValueError(rule)
-    table = table.filter(pc.equal(table["view"], view))
-    task_at = {task.id: number for number, task in enumerate(tasks)}
-    table = table.filter(pc.is_in(table["task_id"], value_set=pa.array(list(task_at), pa.string())))
-    task = _codes(table["task_id"], list(task_at))
-    candidates, candidate = _encoded(table["candidate_id"])
-    models, model = _encoded(table["model"])
-    settings, setting = _encoded(table["setting"])
-    order = [names.index(name) for names, name in ((sorted(models), name) for name in models)]
-    model = np.array(order, dtype=np.int64)[model] if len(models) else model
-    if rule == "strict":
-        outcome = table["outcome"].to_numpy()
-    else:
-        statuses, status = _encoded(table["status"])
-        outcome = np.array([int(published_outcome(name)) for name in statuses] or [0])[status]
-    original = pc.equal(table["subject"], "original").to_numpy(zero_copy_only=False)
-
-    at = np.full(len(candidates), -1)
-    at[candidate[original]] = np.flatnonzero(original)
-    if (at < 0).any():
-        keep = at >= 0  # a candidate whose original is not judged yet says nothing
-        at = at[keep]
-        renumbered = np.cumsum(keep) - 1
-        rows = keep[candidate] & ~original
-    else:
-        renumbered = np.arange(len(candidates))
-        rows = ~original
-    full = everything(tasks)
-    alive = full[task[at]].copy()
-    subjects, subject = _encoded(table["subject"])
-    bit = np.full((len(tasks), max(1, len(subjects))), -1, dtype=np.int16)
-    code = {name: number for number, name in enumerate(subjects)}
-    for row, one in enumerate(tasks):
-        for column, mutant in enumerate(mutants(one)):
-            if mutant.id in code:
-                bit[row, code[mutant.id]] = column
-    column = bit[task, subject]
-    kills = outcome == int(Outcome.VIOLATED)
-    if also:
-        kills |= pc.is_in(table["reason"], value_set=pa.array(list(also), pa.string())).to_numpy(zero_copy_only=False)
-    killed = rows & (column >= 0) & kills
-    who, which = renumbered[candidate[killed]], column[killed].astype(np.int64)
-    np.bitwise_and.at(alive, (who, which // WORD), ~(np.uint64(1) << (which % WORD).astype(np.uint64)))
-    return Grid(
-        tuple(tasks),
-        tuple(sorted(models)),
-        tuple(settings),
-        task[at],
-        model[at],
-        setting[at],
-        table["sample"].to_numpy()[at],
-        outcome[at] == int(Outcome.HOLDS),
-        alive,
-        full,
-        np.array(table["reason"].to_pylist(), dtype=object)[at] if len(table) else np.zeros(0, dtype=object),
-    )
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
-    """(distinct values in order of appearance, positions)."""
-    encoded = column.combine_chunks().dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def _codes(column: pa.ChunkedArray, names: list[str]) -> np.ndarray:
-    return pc.index_in(column, value_set=pa.array(names, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def joined(grids: Sequence[Grid]) -> Grid:
-    """Several runs' candidates over the tasks of all: a task is the same where its key is."""
-    known: dict[str, int] = {}
-    tasks: list[Task] = []
-    for grid in grids:
-        for task in grid.tasks:
-            if task.key not in known:
-                known[task.key] = len(tasks)
-                tasks.append(task)
-    models = tuple(sorted({model for grid in grids for model in grid.models}))
-    settings = tuple(dict.fromkeys(setting for grid in grids for setting in grid.settings))
-    words = everything(tasks).shape[1]
-
-    def moved(grid: Grid, values: np.ndarray, names: Sequence[str], of: Sequence[str]) -> np.ndarray:
-        return np.array([of.index(name) for name in names] or [0], dtype=np.int64)[values]
-
-    parts = []
-    for grid in grids:
-        alive = np.zeros((len(grid), words), dtype="<u8")
-        alive[:, : grid.alive.shape[1]] = grid.alive
-        to = np.array([known[task.key] for task in grid.tasks] or [0], dtype=np.int64)
-        model, setting = moved(grid, grid.model, grid.models, models), moved(grid, grid.setting, grid.settings, settings)
-        parts.append((to[grid.task], model, setting, grid.sample, grid.correct, alive, grid.reason))
-    task, model, setting, sample, correct, alive, reason = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Grid(tuple(tasks), models, settings, task, model, setting, sample, correct, alive, everything(tasks), reason)

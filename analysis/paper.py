@@ -1,7 +1,7 @@
 """The tables of PostcondBench's evaluation, from a grid. Each is a pure function; the rules of its figures are its notes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -88,6 +88,37 @@ def by_setting(grid: Grid) -> Sheet:
                 rows.append((model, LANGUAGES.get(language, language), name.upper(), *_pair(own, 1), len(own.first)))
     columns = ("Model", "Language", "Setting", "Corr@1", "Comp@1", "Δ", "ρ", "n")
     return Sheet("by-setting", "By language and setting", columns, tuple(rows), (_INTERVALS,))
+
+
+def dependence(grid: Grid, needs: Mapping[str, Sequence[str]], labels: str = "") -> tuple[Sheet, Sheet]:
+    """Tables 3 and 10. `needs`: task -> the names that it needs from elsewhere; none: it stands alone. `labels`: what is
+    said of them."""
+    alone = np.array([not needs.get(task.id) for task in grid.tasks])[grid.task]
+    known = np.array([task.id in needs for task in grid.tasks])[grid.task]
+
+    def figures(chosen: np.ndarray) -> list[Value]:
+        groups = [grid.only(chosen & known & part) for part in (~alone, alone)]
+        corr = [mean(own, own.at_k(own.correct, 1)) for own in groups]
+        comp = [mean(own, own.at_k(own.complete(), 1)) for own in groups]
+        return [*corr, *comp, *(len(set(own.task.tolist())) for own in groups)]
+
+    columns = ("Corr@1 Dep.", "Corr@1 Solo.", "Comp@1 Dep.", "Comp@1 Solo.", "methods Dep.", "methods Solo.")
+    told = labels or "Told by imports and names."
+    notes = (f"Solo.: runs with built-in names and the standard library. {told}", _INTERVALS)
+    short: list[tuple[Value, ...]] = []
+    long: list[tuple[Value, ...]] = []
+    for number, language in enumerate(grid.languages):
+        name = LANGUAGES.get(language, language)
+        short.append((name, *figures(grid.language == number)))
+        for position, model in enumerate(grid.models):
+            for setting, shown in enumerate(grid.settings):
+                chosen = (grid.language == number) & (grid.model == position) & (grid.setting == setting)
+                long.append((name, model, shown.upper(), *figures(chosen)))
+    title = "Methods that stand alone and methods that do not"
+    return (
+        Sheet("dependence", title, ("Language", *columns), tuple(short), notes),
+        Sheet("dependence-by-setting", title, ("Language", "Model", "Setting", *columns), tuple(long), notes),
+    )
 
 
 def discovery(grid: Grid) -> Sheet:
@@ -187,48 +218,3 @@ def _average(grid: Grid, subset: Bits) -> Cell:
 
 def _bits(masks: Bits, row: int) -> int:
     return sum(int(word).bit_count() for word in masks[row])
-
-
-def reasons(grid: Grid) -> Sheet:
-    """What came of candidates on the original, by model (beside section 5.2, as far as it can be told by machine)."""
-    kinds = sorted({str(reason) for reason in grid.reason}, key=lambda reason: (reason != "passed", reason))
-    rows: list[tuple[Value, ...]] = []
-    for position, model in enumerate(grid.models):
-        own = grid.reason[grid.model == position]
-        shares = [Cell(float((own == kind).mean())) if len(own) else Cell(None) for kind in kinds]
-        rows.append((model, len(own), *shares))
-    return Sheet("reasons", "What candidates came to on the original", ("Model", "candidates", *kinds), tuple(rows))
-
-
-def survivors(grid: Grid, operators: Operators) -> Sheet:
-    """Which mutants correct candidates leave alive, by what made them (beside section 5.3)."""
-    found: dict[str, list[float]] = {}
-    right = grid.only(grid.correct)
-    for row, task in enumerate(grid.tasks):
-        alive = right.alive[right.task == row]
-        if not len(alive):
-            continue
-        for column, mutant in enumerate(ablations.counted(task)):
-            names = [name for name in (ablations.operator_of(task, mutant, operators),) if name]
-            names += [LLM] if LLM in mutant.families else []
-            share = float((alive[:, column // 64] >> np.uint64(column % 64) & np.uint64(1)).mean())
-            for name in names or ["rule, operator not known"]:
-                found.setdefault(f"{LANGUAGES.get(task.language.value, task.language.value)}: {name}", []).append(share)
-    rows = tuple((name, len(values), Cell(float(np.mean(values)))) for name, values in sorted(found.items()))
-    columns = ("Made by", "mutants", "alive")
-    return Sheet("survivors", "Share of correct candidates that leave a mutant alive", columns, rows)
-
-
-def causes(violated: Grid, raised: Grid) -> Sheet:
-    """Comp@1 as it is, and as it would be if a condition that raises on a mutant were taken for a kill."""
-    rows: list[tuple[Value, ...]] = []
-    for position, model in enumerate(violated.models):
-        one, other = (grid.only(grid.model == position) for grid in (violated, raised))
-        if not len(one):
-            rows.append((model, Cell(None), Cell(None), Cell(None)))
-            continue
-        before, after = one.at_k(one.complete(), 1), other.at_k(other.complete(), 1)
-        rows.append((model, mean(one, before), mean(other, after), mean(one, after - before)))
-    columns = ("Model", "Comp@1", "if a raise counted", "difference")
-    notes = ("A condition that raises says nothing under either rule; section 5.3's lack of guards is what would be gained.",)
-    return Sheet("causes", "What kills: a violation, or also a condition that raises", columns, tuple(rows), notes)

@@ -143,3 +143,13 @@ def published_samples(path: str) -> Iterator[dict[str, Any]]:
                         "published": (result.get("postcond_corr") or [None] * (sample + 1))[sample],
                         "kills": dict(zip((mutant.id for mutant in task.mutants), kills, strict=False)),
                     }
+
+
+def traversal_ranks(path: str) -> dict[str, int]:
+    """Task -> its place in the farthest-first traversal, where the files have it."""
+    found = {}
+    for file in _files(path):
+        for record, where in records(file):
+            if isinstance(rank := record.get("traversal_rank"), int):
+                found[_task(record, where).id] = rank
+    return found

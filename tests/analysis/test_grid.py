@@ -1,7 +1,6 @@
 """The grid and what is computed on it, against plain counting over the same rows."""
 
 import itertools
-import math
 from collections import defaultdict
 from dataclasses import replace
 
@@ -9,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis import ablations, comparison, paper
-from analysis.grid import Grid, from_verdicts, joined, pack
+from analysis import ablations, comparison, failures, paper
+from analysis.grid import Grid, pack
+from analysis.reading import causes, from_verdicts, joined
 from analysis.sheets import DASH, Cell, Sheet
 from ensures.task import Mutant, Task
 from tests.analysis import synthetic
@@ -170,14 +170,20 @@ def test_every_cell_of_a_run_made_by_hand() -> None:
     figures = {row[1]: (row[2], row[3]) for row in paper.each_operator(grid, {}).rows}
     assert figures["none"][0] == Cell(0.5, digits=4)
     assert figures["math"] == (Cell(0.5, digits=4), 1)
-    assert {row[0]: row[2] for row in paper.survivors(grid, {}).rows} == {
-        f"{paper.LANGUAGES[task.language.value]}: math": Cell(0.0),
-        f"{paper.LANGUAGES[task.language.value]}: llm": Cell(0.5),
+    language = paper.LANGUAGES[task.language.value]
+    assert {row[0]: row[2] for row in failures.survivors(grid, {}).rows} == {
+        f"{language}: math": Cell(0.0),
+        f"{language}: llm": Cell(0.5),
+        f"{language}: returns {failures.returned(task)}": Cell(0.25),
     }
     assert comparison.killed(grid).tolist() == [1.0, 0.5]
     given[-1] = {**given[-1], "reason": "condition_raised"}
     lenient = from_verdicts([task], pa.Table.from_pylist(given), also=["condition_raised"])
-    assert [cell.value for cell in paper.causes(grid, lenient).rows[0][1:] if isinstance(cell, Cell)] == [0.5, 1.0, 0.5]
+    counted = causes([task], pa.Table.from_pylist(given))
+    row = failures.causes(grid, lenient, counted).rows[0]
+    assert [cell.value for cell in row[1:4] if isinstance(cell, Cell)] == [0.5, 1.0, 0.5]
+    assert row[4] == 4
+    assert [cell.value for cell in row[5:] if isinstance(cell, Cell)] == [0.0, 0.75, 0.25, 0.0, 0.0, 0.0]
     assert paper.overall(grid, [3]).rows[0][2] == Cell(None)  # fewer samples than k: a dash, not a zero
 
 
@@ -215,7 +221,10 @@ def test_guidance_is_compared_on_the_same_samples(made: tuple[list[Task], Grid, 
 
 def test_tests_of_pairs() -> None:
     one, other = np.array([True] * 9 + [False]), np.array([False] * 9 + [True])
-    assert comparison.mcnemar(one, other) == pytest.approx(2 * (1 + 10) / 2**10)
-    assert comparison.mcnemar(one, one) == 1.0
-    assert comparison.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert math.isclose(comparison.holm([0.5])[0], 0.5)
+    assert comparison.paired(one, other) == pytest.approx(2 * (1 + 10) / 2**10)
+    assert comparison.paired(one, one) == 1.0
+    assert comparison.odds(one, other) == 9
+    assert comparison.odds(np.array([True]), np.array([False])) is None
+    assert comparison.rank_biserial(np.array([0.1, 0.2, -0.3, 0.0])) == pytest.approx(0)
+    assert comparison.rank_biserial(np.array([0.1, 0.2])) == 1
+    assert comparison.rank_biserial(np.zeros(3)) == 0

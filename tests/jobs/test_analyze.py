@@ -10,13 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark import schema
-from jobs import analyze
+from jobs import study
 from tests.analysis import synthetic
 from tests.performance import analysis as measured
 
 TABLES = (
-    "statistics overall by-setting false-discovery families perturbations budget operators reasons survivors guidance causes "
-    "comparisons"
+    "statistics overall intervals by-setting dependence dependence-by-setting false-discovery families perturbations budget "
+    "operators reasons survivors guidance causes comparisons settings sizes mutants dominators variety by-date"
+)
+FIGURES = (
+    "gaps-by-setting gaps-by-setting-all gaps-by-model gaps-by-model-all gaps-by-language gaps-by-language-all by-lines "
+    "by-lines-and-setting budget kill-matrix reasons causes survivors"
 )
 
 
@@ -41,7 +45,7 @@ def test_a_run_folder(folder: Path) -> None:
     rows = list(csv.DictReader((folder / "tables" / "overall.csv").open()))
     assert len(rows) == measured.MODELS * 3
     assert all(float(row["Corr@k"]) >= float(row["Comp@k"]) for row in rows)
-    for name in ("gaps", "by-lines", "budget", "reasons"):
+    for name in FIGURES.split():
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (folder / "figures" / f"{name}.svg").read_text().startswith("<?xml")
         assert (folder / "figures" / f"{name}.csv").stat().st_size > 0
@@ -68,7 +72,7 @@ def test_published_results(shared_data: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_without_verdicts_is_one_line(tmp_path: Path) -> None:
-    schema.write(synthetic.tasks(1, (2, 2)), tmp_path / analyze.TASKS)
+    schema.write(synthetic.tasks(1, (2, 2)), tmp_path / study.TASKS)
     (tmp_path / "config.yaml").write_text("evaluation: {limit: paper}\n")
     done = run(tmp_path)
     assert done.returncode == 2
@@ -79,7 +83,7 @@ def test_a_run_without_verdicts_is_one_line(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([], "name run folders, or --published FOLDER"),
-        (["/nowhere/run"], "/nowhere/run holds no tasks.parquet; it is no run folder, or its run has not come to its end"),
+        (["/nowhere/run"], "/nowhere/run holds no tasks.parquet; it is no run folder, or its run has not begun"),
         (["--published", "/nowhere"], "dataset.path=/nowhere holds no .json file"),
         (["/nowhere/run", "--trials", "0"], "--trials=0: at least one"),
     ],
@@ -93,10 +97,10 @@ def test_what_can_not_be_read_is_one_line(arguments: list[str], said: str) -> No
 def test_a_truncated_file_is_one_line(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "run"
     shutil.copytree(folder, copy)
-    whole = (copy / analyze.TASKS).read_bytes()
-    (copy / analyze.TASKS).write_bytes(whole[: len(whole) // 2])
+    whole = (copy / study.TASKS).read_bytes()
+    (copy / study.TASKS).write_bytes(whole[: len(whole) // 2])
     done = run(copy)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {copy / analyze.TASKS} is not a readable Parquet file")
+    assert done.stderr.startswith(f"error: {copy / study.TASKS} is not a readable Parquet file")
     assert done.stderr.count("\n") == 1
-    assert pq.read_table(folder / analyze.TASKS).num_rows == 6
+    assert pq.read_table(folder / study.TASKS).num_rows == 6

@@ -27,17 +27,18 @@ from analysis import ablations, paper
 from benchmark import schema
 from ensures.task import Task
 from evaluation.rows import VERDICTS
-from jobs import analyze
+from jobs import study
 from tests.analysis import synthetic
 
 MODELS, SAMPLES, MUTANTS = 5, 5, 24
+CONFIG = {"evaluation": {"limit": "paper"}, "k": SAMPLES, "settings": ["c2p", "n2p", "f2p"], "model": {"cutoff": "2024-06"}}
 
 
 def made(folder: Path, count: int) -> list[Task]:
     """A run folder with that many tasks."""
     tasks = synthetic.tasks(count, (MUTANTS, MUTANTS))
-    schema.write(tasks, folder / analyze.TASKS)
-    (folder / "config.yaml").write_text(yaml.safe_dump({"evaluation": {"limit": "paper"}}), encoding="utf-8")
+    schema.write(tasks, folder / study.TASKS)
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
     for name in ("verdicts", "audits"):
         (folder / name).mkdir()
     filled = {"limit": "paper", "isolated": False}
@@ -97,7 +98,7 @@ def main() -> None:
         whole = time.perf_counter() - started
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         started = time.perf_counter()
-        grid = analyze.of_run(folder, "strict")
+        grid = study.opened(folder).grid("strict")
         read = time.perf_counter() - started
         started = time.perf_counter()
         paper.perturbed(grid, {}, 0, ablations.TRIALS)
