@@ -15,9 +15,9 @@ import numpy as np
 from analysis.grid import Grid
 from analysis.paper import mean
 from analysis.sheets import Cell, Sheet, Value
+from ensures.candidate import CLAUSE
 
 EXACT = 12  # clauses up to which the smallest subset is searched for exactly
-SEPARATOR = "#"  # between a candidate's key and a clause's position in the key of the clause's own rows
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Parts:
 
 
 def parts(clauses: Grid) -> dict[str, Parts]:
-    """By candidate, from a grid of its clauses (keys: the candidate's, SEPARATOR, position)."""
+    """By candidate, from a grid of its clauses (keys: the candidate's, CLAUSE, position)."""
     found: dict[str, dict[int, tuple[bool, int]]] = {}
     kills = clauses.full[clauses.task] & ~clauses.alive
     for key, holds, bits in zip(clauses.key, clauses.correct, kills, strict=True):
-        name, _, position = str(key).rpartition(SEPARATOR)
+        name, _, position = str(key).rpartition(CLAUSE)
         packed = int.from_bytes(bits.tobytes(), "little") if holds else 0
         found.setdefault(name, {})[int(position)] = (bool(holds), packed)
     return {

@@ -1,6 +1,7 @@
 """Figures, from a grid: for a column's width, in colours that the colour-blind tell apart, the data of each beside it."""
 
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,11 +60,12 @@ def write(drawn: Drawn, folder: Path) -> None:
 
 
 def svg(drawn: Drawn) -> str:
-    """As an SVG element for a page: text stays text, and names of its parts are its own."""
+    """As an SVG element inside of HTML: text stays text, names of its parts are its own, and it names no place elsewhere."""
     out = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": drawn.name, "svg.fonttype": "none", "font.family": "sans-serif"}):
         _made(drawn).savefig(out, format="svg", metadata={"Date": None}, transparent=True)
-    return out.getvalue()[out.getvalue().index("<svg") :]
+    bare = re.sub(r"<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", out.getvalue(), flags=re.DOTALL)
+    return bare[bare.index("<svg") :]
 
 
 # Gaps
@@ -72,14 +74,14 @@ def svg(drawn: Drawn) -> str:
 def gaps(grid: Grid, split: str, keep_hopeless: bool) -> Drawn:
     """Corr@1 - Comp@1 of each method (for one model in one setting) as violins, with quartiles as lines and the mean as a dot.
 
-    `split`: setting (Figures 3 and 12), model (33: F2P alone) or language (34: by setting and language). Methods without any
-    correct candidate are left out, as published, or kept.
+    `split`: setting (Figures 3 and 12), model (33: F2P alone, where there is F2P) or language (34: by setting and language).
+    Methods without any correct candidate are left out, as published, or kept.
     """
     parts: list[tuple[str, np.ndarray]] = []
     if split == "setting":
         parts = [(name.upper(), grid.setting == n) for n, name in enumerate(grid.settings)]
     elif split == "model":
-        f2p = grid.setting == (grid.settings.index("f2p") if "f2p" in grid.settings else -1)
+        f2p = grid.setting == grid.settings.index("f2p") if "f2p" in grid.settings else np.ones(len(grid), dtype=bool)
         parts = [(name, (grid.model == n) & f2p) for n, name in enumerate(grid.models)]
     else:
         parts = [
@@ -241,7 +243,7 @@ def bars(sheet: Sheet, first: int, xlabel: str) -> Drawn:
         axes.set_yticks(range(len(sheet.rows)), [str(row[0]) for row in sheet.rows])
         axes.set_xlim(0, 1)
         axes.set_xlabel(xlabel)
-        if len(sheet.rows):
+        if len(sheet.rows) and len(sheet.columns) > first:
             axes.legend(frameon=False, fontsize=5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
     return Drawn(sheet.name, sheet.title, draw, sheet)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.sheets import Cell, Sheet, Value
 from ensures.candidate import CONTEXT, LENGTH
 
 
@@ -57,3 +58,28 @@ def lines(found: Iterable[Drawn], currency: str = "USD") -> list[str]:
     if cost := sum(item.cost for item in sums):
         said.append(f"cost: {cost:.2f} {currency} ({sum(item.completion_tokens for item in sums):,} tokens written)")
     return said
+
+
+def sheet(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Sheet:
+    """(run, a `Drawn` as a mapping) as a table."""
+    names = ("completions", "cut_off", "shortened", "too_long", "prompt_tokens", "completion_tokens")
+    rows: list[tuple[Value, ...]] = [
+        (run, item["setting"].upper(), *(int(item[name]) for name in names), Cell(float(item["cost"]), digits=2))
+        for run, item in found
+    ]
+    columns = (
+        "Run",
+        "Setting",
+        "completions",
+        "cut off",
+        "shortened",
+        "too long",
+        "tokens of prompts",
+        "tokens written",
+        "cost",
+    )
+    notes = (
+        "Cut off by the limit of output tokens; shortened: the prompt does not hold the whole file; too long: not drawn, "
+        "the method alone exceeds the context. Each prompt's tokens count once.",
+    )
+    return Sheet("drawing", "What was drawn", columns, tuple(rows), notes)

@@ -117,7 +117,13 @@ def dependence(grid: Grid, needs: Mapping[str, Sequence[str]], labels: str = "")
     title = "Methods that stand alone and methods that do not"
     return (
         Sheet("dependence", title, ("Language", *columns), tuple(short), notes),
-        Sheet("dependence-by-setting", title, ("Language", "Model", "Setting", *columns), tuple(long), notes),
+        Sheet(
+            "dependence-by-setting",
+            f"{title}, each model and setting",
+            ("Language", "Model", "Setting", *columns),
+            tuple(long),
+            notes,
+        ),
     )
 
 

@@ -1,124 +1,207 @@
-"""report.html: one self-contained page. The result first, then what killed what, then single tasks to look into."""
+"""The report: one page that opens from disk. The result first, then tables and figures, then every method with its prompts,
+candidates, verdicts and the mutants that were missed, to be searched and filtered.
 
-import difflib
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+What can be filtered is in the page, a few numbers a candidate. Methods stand in shards, compressed: in the page itself where
+all of them are small, otherwise as scripts beside it (a page from disk may load scripts, and nothing else), each loaded when
+one of its methods is opened.
+"""
+
+import base64
+import gzip
+import html
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import yaml
 
-from analysis.candidates import Summary, emptiness
-from analysis.generation import Drawn, lines
-from analysis.tables import VIEWS, audit_lines, figure, with_interval
-from ensures.subject import mutants
-from ensures.task import Task
-from evaluation.audit import Agreement
+from analysis import figures
+from analysis.figures import Drawn
+from analysis.sheets import Cell, Sheet, Value
 
 TEMPLATES = Path(__file__).parent / "templates"
-EXAMPLES = 3  # best and worst tasks shown in full
-MISSED = 3  # survivors of a candidate that are shown as differences
+PAGE, DATA = "report.html", "report-data"
+SHARD = 2 << 20  # bytes of a shard's text
+SINGLE = 3 << 20  # compressed bytes up to which everything stands in the page
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One candidate's row in the kill matrix; `cells` are letters: k killed, s held, e missed, n not run."""
+class MutantShown:
+    """`change`: the lines that differ, as a unified diff without its head."""
 
-    summary: Summary
-    cells: tuple[tuple[str, str], ...]
+    id: str
+    made_by: str
+    change: str
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    task: Task
-    summary: Summary
-    missed: tuple[tuple[str, str], ...]  # (operator, difference)
+class CandidateShown:
+    """`verdicts`: a letter for each mutant in the task's order: k killed, h held, r raised, f a test failed and no condition
+    was violated, t timeout, e another error, n not run. `first`: for each mutant the clause that was violated first, -1:
+    none. `alone`: for each clause, where it was judged alone: does it hold on the original, and which mutants it kills."""
+
+    model: str
+    setting: str
+    sample: int
+    text: str
+    answer: str
+    reason: str
+    message: str
+    correct: bool
+    verdicts: str
+    clauses: tuple[str, ...] = ()
+    violated: int | None = None
+    first: tuple[int, ...] = ()
+    alone: tuple[tuple[bool, tuple[int, ...]], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return self.correct and bool(self.verdicts) and set(self.verdicts) == {"k"}
 
 
-def render(
-    name: str,
-    rows: Sequence[dict[str, Any]],
-    tasks: Sequence[Task],
-    summaries: Sequence[Summary],
-    config: dict[str, Any],
-    audited: Sequence[Agreement] = (),
-    drawn: Sequence[Drawn] = (),
-    currency: str = "",
-) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One task as it is shown. `prompts`: by setting."""
+
+    id: str
+    language: str
+    repository: str
+    file: str
+    lines: int
+    comment: str
+    implementation: str
+    reference: str
+    mutants: tuple[MutantShown, ...]
+    candidates: tuple[CandidateShown, ...]
+    prompts: dict[str, str] = field(default_factory=dict)
+
+
+def write(
+    folder: Path,
+    title: str,
+    sheets: Sequence[Sheet],
+    drawings: Sequence[Drawn],
+    methods: Iterable[Method],
+    said: Sequence[str],
+    config: str,
+) -> Path:
+    """report.html into `folder`, with report-data/ beside it where it is large. `said`: lines that a reader has to know."""
+    index = _Index()
+    scratch = folder / f"{DATA}.tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    try:
+        sizes = []
+        for number, texts in enumerate(_shards(methods, index)):
+            packed = _packed("[" + ",".join(texts) + "]")
+            (scratch / f"{number:04}.js").write_text(f'shard({number},"{packed}");\n', encoding="ascii")
+            sizes.append(len(packed))
+        single = sum(sizes) <= SINGLE
+        inside = [(scratch / f"{number:04}.js").read_text(encoding="ascii") for number in range(len(sizes))] if single else []
+        shutil.rmtree(folder / DATA, ignore_errors=True)
+        if not single:
+            scratch.rename(folder / DATA)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    page = (
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
+            title=title,
+            overall=next((table(sheet) for sheet in sheets if sheet.name == "overall"), ""),
+            tables=[(sheet.name, sheet.title, table(sheet)) for sheet in sheets if sheet.name != "overall"],
+            figures=[(drawn.title, drawn.size[0] > figures.COLUMN, figures.svg(drawn)) for drawn in drawings],
+            said=said,
+            index=_packed(json.dumps(index.record(), separators=(",", ":"))),
+            shards=inside,
+            config=config,
+        )
     )
-    environment.filters["figure"] = figure
-    environment.globals["with_interval"] = with_interval
-    # a candidate that was scored on half of the calls is shown by what it did not see
-    scored = [summary for summary in summaries if summary.view != "seen"]
-    by_task: dict[str, list[Summary]] = defaultdict(list)
-    for summary in scored:
-        by_task[summary.task].append(summary)
-    ranked = sorted((task for task in tasks if by_task[task.id]), key=lambda task: -_success(by_task[task.id]))
-    best = [_example(task, max(by_task[task.id], key=_rank)) for task in ranked[:EXAMPLES]]
-    rest = ranked[EXAMPLES:]
-    worst = [_example(task, min(by_task[task.id], key=_rank)) for task in rest[::-1][:EXAMPLES]]
-    return environment.get_template("report.html.jinja").render(
-        name=name,
-        rows=rows,
-        views=VIEWS,
-        languages=len({row["language"] for row in rows}),
-        headline=[row for row in rows if row["rule"] == "strict" and row["view"] != "seen" and row["k"] == 1],
-        matrix=[(task, [_line(task, summary) for summary in by_task[task.id]]) for task in tasks if by_task[task.id]],
-        reasons=Counter(summary.reason for summary in scored).most_common(),
-        candidates=len(scored),
-        best=best,
-        worst=worst,
-        audit=audit_lines(audited),
-        empty=emptiness(summaries),
-        drawn=[item for item in drawn if item.completion_tokens or item.too_long],
-        drawing=lines(drawn, currency),
-        config=yaml.safe_dump(config, sort_keys=False),
+    temporary = folder / f"{PAGE}.tmp"
+    temporary.write_text(page, encoding="utf-8")
+    return temporary.replace(folder / PAGE)
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
 
 
-def _rank(summary: Summary) -> tuple[bool, float]:
-    return summary.correct, summary.killed / max(1, len(summary.outcomes))
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode("ascii")
 
 
-def _success(summaries: Sequence[Summary]) -> float:
-    return sum(sum(_rank(summary)) for summary in summaries) / len(summaries)
+class _Index:
+    """What is filtered by: names once, and for each candidate their numbers."""
+
+    def __init__(self) -> None:
+        self.methods: list[dict[str, Any]] = []
+        self.candidates: list[list[Any]] = []
+        self._names: dict[str, dict[str, int]] = {name: {} for name in ("model", "setting", "repository", "reason", "made_by")}
+
+    def add(self, method: Method, shard: int, place: int) -> None:
+        entry = {"id": method.id, "language": method.language, "shard": shard, "place": place, "mutants": len(method.mutants)}
+        entry["repository"] = self._number("repository", method.repository)
+        entry["words"] = f"{method.file} {' '.join(method.comment.split())[:200]}"
+        self.methods.append(entry)
+        made_by = [self._number("made_by", mutant.made_by) for mutant in method.mutants]
+        for number, candidate in enumerate(method.candidates):
+            missed = sorted({made_by[at] for at, letter in enumerate(candidate.verdicts) if letter not in "kn"})
+            self.candidates.append(
+                [
+                    len(self.methods) - 1,
+                    number,
+                    self._number("model", candidate.model),
+                    self._number("setting", candidate.setting),
+                    self._number("reason", candidate.reason),
+                    int(candidate.correct) + int(candidate.complete),
+                    candidate.verdicts.count("k"),
+                    missed,
+                ]
+            )
+
+    def _number(self, kind: str, name: str) -> int:
+        return self._names[kind].setdefault(name, len(self._names[kind]))
+
+    def record(self) -> dict[str, Any]:
+        names = {kind: list(found) for kind, found in self._names.items()}
+        return {"methods": self.methods, "candidates": self.candidates, **names}
 
 
-def _line(task: Task, summary: Summary) -> Line:
-    letters = {0: "k", 1: "s", -1: "e", None: "n"}
-    words = {
-        "k": "killed",
-        "s": "held",
-        "e": "missed (a test fails there, no condition is violated)",
-        "n": "not run",
-    }
-    counted = [mutant for mutant in task.mutants if mutant.excluded is None]
-    cells = []
-    for mutant, outcome in zip(counted, summary.outcomes, strict=True):
-        letter = letters[outcome]
-        cells.append((letter, f"{mutant.id} ({mutant.operator or ', '.join(mutant.families)}): {words[letter]}"))
-    return Line(summary, tuple(cells))
+def _shards(methods: Iterable[Method], index: _Index) -> Iterator[list[str]]:
+    """The methods as JSON, in lists of about SHARD bytes."""
+    texts: list[str] = []
+    size = shard = 0
+    for method in methods:
+        index.add(method, shard, len(texts))
+        texts.append(json.dumps(asdict(method), separators=(",", ":"), ensure_ascii=False))
+        size += len(texts[-1])
+        if size >= SHARD:
+            yield texts
+            texts, size, shard = [], 0, shard + 1
+    if texts:
+        yield texts
 
 
-def _example(task: Task, summary: Summary) -> Example:
-    texts = {mutant.id: mutant for mutant in task.mutants}
-    missed: list[tuple[str, str]] = []
-    if summary.correct:
-        for subject, outcome in zip(mutants(task), summary.outcomes, strict=True):
-            if outcome != 0 and len(missed) < MISSED:
-                mutant = texts[subject.id]
-                missed.append((mutant.operator or ", ".join(mutant.families), _difference(task, mutant.implementation)))
-    return Example(task, summary, tuple(missed))
+def table(sheet: Sheet) -> str:
+    """A sheet as HTML."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in sheet.columns)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in sheet.rows)
+    notes = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in sheet.notes)
+    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>{notes}'
 
 
-def _difference(task: Task, changed: str) -> str:
-    lines = difflib.unified_diff(task.implementation.splitlines(), changed.splitlines(), lineterm="", n=1)
-    return "\n".join(list(lines)[3:])
+def _cell(value: Value) -> str:
+    if isinstance(value, str):
+        return f'<td class="t">{html.escape(value)}</td>'
+    if isinstance(value, int):
+        return f"<td>{value:,}</td>"
+    figure, _, interval = value.written().partition(" ")
+    beside = f' <span class="soft">{interval}</span>' if interval else ""
+    return f"<td>{figure}{beside}</td>" if isinstance(value, Cell) else ""

@@ -19,8 +19,9 @@ DASH = "–"
 VIEWS = {"all": "", "unseen": "unseen calls", "seen": "seen calls"}
 
 
-def metrics_json(rows: Sequence[dict[str, Any]], generation: Sequence[dict[str, Any]] = ()) -> str:
-    return json.dumps({"rows": list(rows), "generation": list(generation)}, indent=1) + "\n"
+def metrics_json(rows: Sequence[dict[str, Any]], generation: Sequence[dict[str, Any]], said: Sequence[str]) -> str:
+    """`said`: the lines that a person reads beside the table."""
+    return json.dumps({"rows": list(rows), "generation": list(generation), "said": list(said)}, indent=1) + "\n"
 
 
 def figure(value: float | None) -> str:

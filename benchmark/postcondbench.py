@@ -145,6 +145,11 @@ def published_samples(path: str) -> Iterator[dict[str, Any]]:
                     }
 
 
+def result_folders(path: Path) -> list[Path]:
+    """A clone's `9.<model>--<prompting>` folders; the path itself where there are none."""
+    return sorted(folder for folder in path.glob("9.*") if folder.is_dir()) or [path]
+
+
 def traversal_ranks(path: str) -> dict[str, int]:
     """Task -> its place in the farthest-first traversal, where the files have it."""
     found = {}

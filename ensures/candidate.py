@@ -7,6 +7,7 @@ from ensures.verdict import Reason
 from ensures.view import ALL, View
 
 LENGTH = "length"  # the finish reason of a completion that was cut off
+CLAUSE = "#"  # between a candidate's key and the position of one of its clauses, where that is judged alone
 CONTEXT = "context"  # of one that was never drawn: its method alone exceeds the model's context
 
 

@@ -79,7 +79,7 @@ def verdict_key(judged: str, subject: Subject, part: str) -> str:
 
 
 class Judge:
-    """Owns the verdict rows of a run. `on_verdicts` hears how many rows were added."""
+    """Owns the verdict rows of a run. `on_verdicts` hears how many rows were added; without `diagnoses` no one is."""
 
     def __init__(
         self,
@@ -87,14 +87,14 @@ class Judge:
         surveyor: Surveyor,
         shards: Shards,
         audits: Shards,
-        diagnoses: Shards,
+        diagnoses: Shards | None,
         limit: Limit = Limit.PAPER,
         audit_fraction: float = 0.0,
         on_verdicts: Callable[[int], None] = lambda added: None,
     ) -> None:
         self.pool, self.surveyor = pool, surveyor
         self.shards, self.audits, self.diagnoses = shards, audits, diagnoses
-        self._diagnosed = {row["key"] for row in diagnoses.rows(["key"])}
+        self._diagnosed = {row["key"] for row in diagnoses.rows(["key"])} if diagnoses is not None else set()
         self.limit, self.audit_fraction, self.on_verdicts = limit, audit_fraction, on_verdicts
         self.isolated = {row["task_id"] for row in audits.rows(["task_id", "agrees"]) if not row["agrees"]}
         self.added = 0
@@ -145,6 +145,8 @@ class Judge:
 
     async def _diagnose(self, bench: "_Bench", candidates: Sequence[Candidate]) -> None:
         """What candidates that hold on the original leave unsaid."""
+        if self.diagnoses is None:
+            return
         missing: dict[Submission, list[Candidate]] = {}
         for candidate in candidates:
             if bench.judged[candidate.key] not in self._diagnosed and isinstance(candidate.artifact, Clauses):

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ensures.errors import InputError
@@ -179,3 +181,20 @@ class Shards:
                 if row["key"] not in seen:
                     seen.add(row["key"])
                     yield row
+
+
+def stored(folder: Path, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
+    """The rows of a folder that another process may be writing to, each once; nothing is changed there. Raises InputError
+    for a shard that can't be read."""
+    wanted = list(dict.fromkeys(["key", *columns]))
+    found = [schema.empty_table().select(wanted)]
+    for path in sorted(folder.glob("*.parquet")):
+        try:
+            found.append(pq.read_table(path, columns=wanted))
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise InputError(f"{path} can't be read; the run, started again, makes its rows anew") from error
+    table = pa.concat_tables(found)
+    if pc.count_distinct(table["key"]).as_py() == table.num_rows:
+        return table
+    _, first = np.unique(table["key"].to_numpy(zero_copy_only=False).astype(str), return_index=True)
+    return table.take(np.sort(first))

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis import paper, study
+from analysis import paper
+from analysis.report import PAGE
 from ensures.errors import EnsuresError, InputError
 from evaluation.metrics import RULES
-from jobs.study import labelled, of_runs, published
+from jobs.findings import from_published, from_runs, write
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,25 +38,25 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.trials < 1:
             raise InputError(f"--trials={chosen.trials}: at least one")
         if chosen.published:
-            found = published(chosen.published, chosen.rule or "paper", not chosen.unequal, chosen.leave_out)
+            found = from_published(chosen.published, chosen.rule or "paper", not chosen.unequal, chosen.leave_out)
             out = chosen.out or Path("analysis-published")
         else:
-            found = of_runs(chosen.runs, chosen.rule or "strict")
+            found = from_runs(chosen.runs, chosen.rule or "strict")
             out = chosen.out or chosen.runs[0]
         if chosen.labels:
-            found = labelled(found, chosen.labels)
-        sheets = study.tables(found, chosen.trials, chosen.seed)
-        study.write(sheets, study.drawn(found, sheets), out)
+            found = found.with_labels(chosen.labels)
+        sheets = write(found, out, chosen.trials, chosen.seed)
     except (EnsuresError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    grid = found.grid
+    grid = found.study.grid
     print(f"{len(grid):,} candidates of {len(grid.models)} models on {len(set(grid.task.tolist()))} methods")
     if grid.unresolved:
         print(f"unresolved, and in no mean: {len(grid.unresolved):,} of (method, model, setting)")
     for sheet in sheets:
         print(f"  {out / 'tables' / sheet.name}.md  {sheet.title}")
     print(f"figures: {out / 'figures'}")
+    print(f"report: {out / PAGE}")
     return 0
 
 

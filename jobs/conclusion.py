@@ -1,25 +1,40 @@
 """The end of a run: metrics, tables, report, tracker, and what the user reads last."""
 
+import contextlib
 import dataclasses
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from analysis import generation, report, tables
-from analysis.candidates import emptiness, reasons, summaries
-from benchmark import schema
+from analysis.candidates import Summary, emptiness, reasons, summaries
+from construction import dependence
+from construction import sample as construction
 from ensures.candidate import Candidate
-from ensures.errors import InputError
+from ensures.errors import InputError, PreparationFailed
 from ensures.subject import mutants
 from ensures.task import Program, Task
 from evaluation import audit, metrics
 from evaluation.baseline import Baseline
 from evaluation.judge import Unresolved
+from evaluation.rows import VERDICTS, stored
+from evaluation.workspace import module_text
 from inference.dialects import icontract
+from jobs import findings
 from jobs.config import RunConfig, plain
 from jobs.drawing import Row
+from jobs.pages import Slices
 from jobs.pipeline import Pipeline
+from jobs.study import NEEDS
 from jobs.tracker import NoTracker, Tracker, WandbTracker
+
+_COLUMNS = "task_id model setting candidate_id subject view outcome reason status message limit isolated".split()
+_COLUMNS += ["pairs", "pairs_killed", "pairs_raised"]
 
 
 class Conclusion:
@@ -39,47 +54,38 @@ class Conclusion:
         self._say_last(seconds, "", "")
 
     def evaluated(self, seconds: float) -> None:
-        """Metrics, tables, report, tracker; and what the user reads last."""
+        """Metrics, tables, figures, report, tracker; and what the user reads last."""
         tracker = self._track()
         completions = list(self._completions())
         candidates = self._candidates(completions)
         known = {task.id: self.pipeline.parts.surveyor.known(task) for task in self.tasks}
-        tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.tasks]
-        expected = [
-            metrics.Expected(
-                task.id,
-                task.repository,
-                task.language.value,
-                self.engine.name,
-                setting,
-                self.config.k,
-                frozenset(subject.id for subject in mutants(task)),
-                isinstance(task.source, Program),
-            )
-            for task in tasks
-            for setting in sorted({c.setting.value for c in candidates[task.id]} | self._lost(task))
-        ]
-        if not expected:
+        tasks = self.pipeline.published()
+        verdicts, diagnosed = self._verdicts(), self._diagnosed()
+        scored: list[metrics.Scored] = []
+        missing: list[metrics.Expected] = []
+        shown: list[Summary] = []
+        changed: int | None = None
+        for task in tasks:  # one at a time: memory does not grow with the number of verdicts
+            rows, other = self._current(verdicts.of(task.id))
+            changed = (changed or 0) + other if other is not None else changed
+            of_task = metrics.score(rows, self._expected(task, candidates[task.id]))
+            scored += of_task[0]
+            missing += of_task[1]
+            shown += summaries([task], candidates, rows, diagnosed)
+        if not scored and not missing:
             raise InputError(f"model={self.engine.name} has nothing for any of the {len(self.tasks)} tasks of this dataset")
-        verdicts, changed = self._verdicts()
         audited = audit.agreement(self.folder.audits.rows())
-        scored, missing = metrics.score(verdicts, expected)
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
         drawn = generation.drawn(completions)
-        schema.write(tasks, self.folder.path / "tasks.parquet")
-        self.folder.write("metrics.json", tables.metrics_json(rows, [dataclasses.asdict(item) for item in drawn]))
+        said = [*reasons(shown), *tables.audit_lines(audited), *emptiness(shown), *generation.lines(drawn, self._currency)]
+        made = [dataclasses.asdict(item) for item in drawn]
+        self.folder.write("metrics.json", tables.metrics_json(rows, made, said))
         tables.write(rows, self.folder.path / "tables")
-        diagnosed = {row["candidate_id"]: row for row in self.folder.diagnoses.rows() if row["insensitive"] is not None}
-        shown = summaries(tasks, candidates, verdicts, diagnosed)
-        said = generation.lines(drawn, self._currency)
-        page = self.folder.write(
-            "report.html",
-            report.render(self.config.name, rows, tasks, shown, plain(self.config), audited, drawn, self._currency),
-        )
+        page = self._study(rows, tracker)
         tracker.result(rows, (summary.row() for summary in shown))
         tables.show(rows, sys.stdout)
         self._warn_of(known)
-        for line in [*reasons(shown), *tables.audit_lines(audited), *emptiness(shown), *said]:
+        for line in said:
             print(line)
         if changed is not None:
             print(f"{changed} verdicts differ between evaluation.limit=paper and evaluation.limit=measured")
@@ -94,7 +100,47 @@ class Conclusion:
             self.warnings.append(f"{len(missing)} (task, setting) pairs are unresolved; run again to complete them")
         if missing and not self.unresolved:
             self.unresolved += [Unresolved(m.task, m.model, m.setting, "verdicts are missing") for m in missing]
+        tracker.artifacts(self.config.dataset.kind)
         self._say_last(seconds, f"report: {page}", tracker.finish())
+
+    def _expected(self, task: Task, candidates: Sequence[Candidate]) -> list[metrics.Expected]:
+        return [
+            metrics.Expected(
+                task.id,
+                task.repository,
+                task.language.value,
+                self.engine.name,
+                setting,
+                self.config.k,
+                frozenset(subject.id for subject in mutants(task)),
+                isinstance(task.source, Program),
+            )
+            for setting in sorted({c.setting.value for c in candidates} | self._lost(task))
+        ]
+
+    def _study(self, rows: list[dict[str, Any]], tracker: Tracker) -> Path:
+        """All tables and figures, and the report; nothing where nothing was added since they were made."""
+        page = self.folder.path / report.PAGE
+        added = self.pipeline.drawing.drawn or self.pipeline.judge.added or not page.is_file()
+        if added and any(row["tasks"] for row in rows):
+            self._needs()
+            self.folder.flush()
+            findings.write(findings.from_runs([self.folder.path], "strict"), self.folder.path, tracker=tracker)
+        return page
+
+    def _needs(self) -> None:
+        """Which names each method needs from elsewhere, by the text of its file."""
+        path = self.folder.path / NEEDS
+        found: dict[str, list[str]] = {}
+        if path.is_file():
+            with contextlib.suppress(ValueError):
+                found = json.loads(path.read_text(encoding="utf-8"))
+        for task in self.tasks:
+            if task.id not in found and not isinstance(task.source, Program):
+                with contextlib.suppress(PreparationFailed):
+                    text = module_text(construction.workspace(task, dict(self.config.dataset.repositories)), task)
+                    found[task.id] = list(dependence.needs(task, text))
+        self.folder.write(NEEDS, json.dumps(found | {t.id: [] for t in self.tasks if isinstance(t.source, Program)}) + "\n")
 
     @property
     def _currency(self) -> str:
@@ -117,15 +163,26 @@ class Conclusion:
             candidates.sort(key=lambda c: (names.index(c.setting.value) if c.setting.value in names else 0, c.sample))
         return found
 
-    def _verdicts(self) -> tuple[list[dict[str, Any]], int | None]:
-        """The rows of this run's candidates; and how many are otherwise under the other limit, where that was run, too."""
+    def _verdicts(self) -> Slices:
+        """The verdict rows of this run's candidates. Only those on the original keep their message."""
+        table = stored(self.folder.path / "verdicts", VERDICTS, _COLUMNS)
+        current = pa.array(sorted(self.pipeline.drawing.current), pa.string())
+        table = table.filter(pc.is_in(table["candidate_id"], value_set=current))
+        messages = pc.if_else(pc.equal(table["subject"], "original"), table["message"], None)
+        return Slices(table.set_column(table.column_names.index("message"), "message", messages))
+
+    def _diagnosed(self) -> dict[str, dict[str, Any]]:
+        rows = self.folder.diagnoses.rows()
+        return {row["candidate_id"]: row for row in rows if row["insensitive"] is not None}
+
+    def _current(self, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int | None]:
+        """The rows that count; and how many are otherwise under the other limit, where that was run, too."""
         verdicts, others = [], {}
-        for row in self.folder.verdicts.rows():
-            if row["candidate_id"] in self.pipeline.drawing.current:
-                if self.pipeline.judge.current(row):
-                    verdicts.append(row)
-                elif row["limit"] != self.config.evaluation.limit.value:
-                    others[row["candidate_id"], row["subject"], row["view"]] = row["outcome"]
+        for row in {row["key"]: row for row in rows}.values():
+            if self.pipeline.judge.current(row):
+                verdicts.append(row)
+            elif row["limit"] != self.config.evaluation.limit.value:
+                others[row["candidate_id"], row["subject"], row["view"]] = row["outcome"]
         if not others:
             return verdicts, None
         both = ((others.get((v["candidate_id"], v["subject"], v["view"])), v["outcome"]) for v in verdicts)

@@ -61,6 +61,7 @@ class EvaluationConfig:
     workers: int = 0  # 0: one a core
     timeout: float = 30.0  # seconds for one whole execution of a subject's covering tests
     limit: Limit = Limit.PAPER  # measured: ten times what the original takes, where that is less than timeout
+    clauses: bool = False  # every clause of every candidate is judged alone, too
     audit_fraction: float = 0.02  # of the verdicts of shared executions, repeated in isolation; 0: none
 
 

@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from benchmark.evalplus import EvalPlusConfig
@@ -11,7 +12,7 @@ from construction import environment
 from construction import sample as construction
 from containers.choose import choose
 from containers.sandbox import Limits, Sandbox
-from ensures.candidate import Artifact
+from ensures.candidate import CLAUSE, Artifact, Candidate, Clauses
 from ensures.errors import InputError
 from ensures.task import Language
 from evaluation.asserts.session import AssertChecker, AssertConfig
@@ -108,6 +109,14 @@ class Parts:
                 return jml.parse(text)
             case _:
                 return icontract.parse(text, self.config.parsing)
+
+    def clauses(self, candidate: Candidate, language: Language) -> list[Candidate]:
+        """The candidate's clauses, each a candidate of its own; none of one that is malformed."""
+        if not isinstance(candidate.artifact, Clauses):
+            return []
+        alone = {"assert": asserts, "jml": jml, "icontract": icontract}[self.checkers[language].name].alone
+        single = enumerate(alone(candidate.artifact))
+        return [replace(candidate, key=f"{candidate.key}{CLAUSE}{n}", artifact=clause) for n, clause in single]
 
     @property
     def workers(self) -> int:

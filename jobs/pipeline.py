@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
-from benchmark import evalplus, postcondbench, sample
+from benchmark import evalplus, postcondbench, sample, schema
 from benchmark import folder as folder_source
 from benchmark.evalplus import EvalPlusConfig
 from benchmark.folder import FolderConfig
@@ -23,7 +23,7 @@ from jobs.config import RunConfig
 from jobs.drawing import Drawing, Row
 from jobs.parts import Parts
 from jobs.progress import Display
-from jobs.run_folder import RunFolder
+from jobs.run_folder import TASKS, RunFolder
 
 PATIENCE = 2.0  # seconds
 OPEN = 512  # tasks that are drawn and not yet judged: beyond it, drawing waits for the judge
@@ -49,6 +49,17 @@ class Pipeline:
             config.evaluation.audit_fraction,
             lambda added: display.done("verdicts", added),
         )
+        self.clauses: Judge | None = None
+        if config.evaluation.clauses:
+            self.clauses = Judge(
+                self.parts.pool,
+                self.parts.surveyor,
+                folder.clauses,
+                folder.audits,
+                None,
+                config.evaluation.limit,
+                on_verdicts=lambda added: display.done("verdicts on clauses", added),
+            )
         self.drawing = Drawing(
             self.engine,
             SinglePass(),
@@ -117,7 +128,15 @@ class Pipeline:
             tasks=len(self.tasks),
             model=self.engine.name,
         )
+        self.published()
         self.display.expect("tasks", len(self.tasks))
+
+    def published(self) -> list[Task]:
+        """The tasks as they are scored here, without the mutants that a baseline leaves out; into the run folder."""
+        known = {task.id: self.parts.surveyor.known(task) for task in self.tasks}
+        tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.tasks]
+        schema.write(tasks, self.folder.path / TASKS)
+        return tasks
 
     async def _drawn(self, then: Callable[[Task, list[Row]], Awaitable[None]]) -> None:
         """Draws every task's candidates, then hands them on."""
@@ -165,7 +184,7 @@ class Pipeline:
         finally:
             keeper.cancel()
             self.folder.flush()
-            self.unresolved += self.judge.unresolved
+            self.unresolved += self.judge.unresolved + (self.clauses.unresolved if self.clauses else [])
         if self._stopped:
             raise Stopped()
 
@@ -203,7 +222,12 @@ class Pipeline:
         if rows:
             if self._stopped:
                 raise Stopped()
-            await self.judge.judge(task, [self.drawing.candidate(task, row) for row in rows])
+            candidates = [self.drawing.candidate(task, row) for row in rows]
+            await self.judge.judge(task, candidates)
+            if self.clauses is not None:
+                await self.clauses.judge(
+                    task, [one for whole in candidates for one in self.parts.clauses(whole, task.language)]
+                )
         self.display.done("tasks")
 
     async def _left(self, task: Task, rows: list[Row]) -> None:

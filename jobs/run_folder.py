@@ -15,8 +15,11 @@ from filelock import FileLock, Timeout
 from ensures.errors import InputError
 from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, DIAGNOSES, PROMPTS, VERDICTS, Shards
 
+TASKS = "tasks.parquet"
+
 # May change between invocations of one run; k and dataset.limit may only grow.
 FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
+FREE += ["evaluation.clauses"]
 FREE += ["report_k", "name", "out"]
 FREE += [f"model.{key}" for key in ("replicas", "tensor_parallel", "concurrent", "memory_fraction", "cpu_cache_gb", "price")]
 FREE += [f"model.{key}" for key in ("request_seconds", "attempts", "pause_seconds")]
@@ -50,6 +53,7 @@ class RunFolder:
         self.prompts = Shards(path / "prompts", PROMPTS)
         self.baselines = Shards(path / "baselines", BASELINES)
         self.verdicts = Shards(path / "verdicts", VERDICTS)
+        self.clauses = Shards(path / "clauses", VERDICTS)  # on every clause alone, where that is asked for
         self.audits = Shards(path / "audits", AUDITS)
         self.diagnoses = Shards(path / "diagnoses", DIAGNOSES)
 
@@ -118,7 +122,7 @@ class RunFolder:
 
     @property
     def _all(self) -> tuple[Shards, ...]:
-        return self.completions, self.prompts, self.baselines, self.verdicts, self.audits, self.diagnoses
+        return self.completions, self.prompts, self.baselines, self.verdicts, self.clauses, self.audits, self.diagnoses
 
 
 def _choice(flat: dict[str, Any], group: str) -> Any:

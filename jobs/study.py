@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +26,37 @@ from construction import dependence, mine
 from ensures.errors import InputError
 from ensures.task import Language, Program, Task
 from ensures.verdict import Outcome, Reason
-from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, VERDICTS, Shards
+from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, VERDICTS, stored
 from inference.dialects import answer
 from inference.source import java, python
+from jobs.run_folder import TASKS
 
-TASKS = "tasks.parquet"
 NEEDS = "dependence.json"
 CLAUSES = "clauses"
-COLUMNS = "task_id model setting sample candidate_id subject outcome reason status view limit isolated".split()
+COLUMNS = "task_id model setting sample candidate_id subject outcome reason status".split()
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder's tasks, its verdict rows that count, and the view that scores."""
+    """A run folder: its tasks, the view that scores, and the tasks of which only what was judged in isolation counts."""
 
     path: Path
     config: dict[str, Any]
     tasks: list[Task]
-    rows: pa.Table
     view: str
+    limit: str
+    isolated: frozenset[str]
+
+    def verdicts(self, columns: Sequence[str], folder: str = "verdicts") -> pa.Table:
+        """The verdict rows that count: of this run's limit, given in isolation where that was needed."""
+        rows = stored(self.path / folder, VERDICTS, [*columns, "task_id", "limit", "isolated", "view"])
+        alone = pc.is_in(rows["task_id"], value_set=pa.array(sorted(self.isolated), pa.string()))
+        current = pc.and_(pc.equal(rows["limit"], self.limit), pc.equal(rows["isolated"], alone))
+        return rows.filter(pc.and_(current, pc.equal(rows["view"], self.view)))
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        return self.verdicts(COLUMNS)
 
     def grid(self, rule: str, also: Sequence[str] = ()) -> Grid:
         grid = from_verdicts(self.tasks, self.rows, rule, self.view, also)
@@ -74,22 +87,14 @@ def opened(path: Path) -> Run:
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path / 'config.yaml'} can't be read as a run's configuration") from error
     tasks = [schema.from_record(record, where) for record, where in schema.records(path / TASKS)]
-    rows = _rows(path / "verdicts", COLUMNS)
-    isolated = {row["task_id"] for row in Shards(path / "audits", AUDITS).rows(["task_id", "agrees"]) if not row["agrees"]}
-    alone = pc.is_in(rows["task_id"], value_set=pa.array(sorted(isolated), pa.string()))
-    rows = rows.filter(pc.and_(pc.equal(rows["limit"], limit), pc.equal(rows["isolated"], alone)))
-    views = set(rows["view"].unique().to_pylist())
-    return Run(path, config, tasks, rows, "unseen" if "unseen" in views else "all")
+    views = set(stored(path / "verdicts", VERDICTS, ["view"])["view"].unique().to_pylist())
+    audits = stored(path / "audits", AUDITS, ["task_id", "agrees"]).to_pylist()
+    isolated = frozenset(row["task_id"] for row in audits if not row["agrees"])
+    return Run(path, config, tasks, "unseen" if "unseen" in views else "all", limit, isolated)
 
 
-def _rows(folder: Path, columns: list[str]) -> pa.Table:
-    found = list(Shards(folder, VERDICTS).batches(columns))
-    return pa.concat_tables(found) if found else VERDICTS.empty_table().select(columns)
-
-
-def of_runs(paths: Sequence[Path], rule: str) -> Study:
+def of_runs(runs: Sequence[Run], rule: str) -> Study:
     """Raises InputError where there is nothing to be analyzed."""
-    runs = [opened(path) for path in paths]
     grids = [run.grid(rule) for run in runs]
     grid = joined(grids)
     if not len(grid):
@@ -104,7 +109,7 @@ def of_runs(paths: Sequence[Path], rule: str) -> Study:
         for model, counts in causes(run.tasks, run.rows, run.view).items():
             on_mutants.setdefault(model, Counter()).update(counts)
         if (run.path / CLAUSES).is_dir():
-            known |= clauses.parts(from_verdicts(run.tasks, _rows(run.path / CLAUSES, COLUMNS), rule, run.view))
+            known |= clauses.parts(from_verdicts(run.tasks, run.verdicts(COLUMNS, CLAUSES), rule, run.view))
         if cutoff := run.config.get("model", {}).get("cutoff"):
             cutoffs |= dict.fromkeys(own.models, cutoff)
     return Study(
@@ -140,16 +145,13 @@ def _by_text(tasks: Iterable[Task]) -> dict[str, list[str]]:
 def _incorrect(runs: Sequence[Run]) -> dict[str, Counter[str]]:
     """Section 5.2's categories of candidates that are not correct, by model."""
     found: dict[str, Counter[str]] = {}
-    wanted = ["candidate_id", "model", "subject", "outcome", "reason", "message", "view", "limit", "isolated"]
     for run in runs:
-        counts = {str(model): found.setdefault(str(model), Counter()) for model in run.rows["model"].unique().to_pylist()}
-        current = set(pc.filter(run.rows["candidate_id"], pc.equal(run.rows["subject"], "original")).to_pylist())
-        for table in Shards(run.path / "verdicts", VERDICTS).batches(wanted):
-            wrong = pc.and_(pc.equal(table["subject"], "original"), pc.not_equal(table["outcome"], int(Outcome.HOLDS)))
-            for row in table.filter(pc.and_(wrong, pc.equal(table["view"], run.view))).to_pylist():
-                if row["candidate_id"] in current:
-                    current.remove(row["candidate_id"])
-                    counts[row["model"]][failures.category(row["reason"], row["message"])] += 1
+        table = run.verdicts(["candidate_id", "model", "subject", "outcome", "reason", "message"])
+        for model in table["model"].unique().to_pylist():
+            found.setdefault(model, Counter())
+        wrong = pc.and_(pc.equal(table["subject"], "original"), pc.not_equal(table["outcome"], int(Outcome.HOLDS)))
+        for row in table.filter(wrong).to_pylist():
+            found[row["model"]][failures.category(row["reason"], row["message"])] += 1
     return found
 
 
@@ -159,13 +161,13 @@ def _said(runs: Sequence[Run], grid: Grid) -> dict[str, Said]:
     correct = dict(zip(grid.key.tolist(), grid.correct.tolist(), strict=True))
     for run in runs:
         bodies = {task.id: body(task) for task in run.tasks}
-        rows = Shards(run.path / "diagnoses", DIAGNOSES).rows(["candidate_id", "insensitive"])
+        rows = stored(run.path / "diagnoses", DIAGNOSES, ["candidate_id", "insensitive"]).to_pylist()
         insensitive = {row["candidate_id"]: row["insensitive"] for row in rows}
-        for table in Shards(run.path / "completions", COMPLETIONS).batches(["key", "task_id", "text"]):
-            for key, task, text in zip(*(table[name].to_pylist() for name in ("key", "task_id", "text")), strict=True):
-                if key in correct and task in bodies:
-                    again = correct[key] and variety.restates(text, bodies[task])
-                    found[key] = Said(_shape(text), again, insensitive.get(key))
+        table = stored(run.path / "completions", COMPLETIONS, ["task_id", "text"])
+        for key, task, text in zip(*(table[name].to_pylist() for name in ("key", "task_id", "text")), strict=True):
+            if key in correct and task in bodies:
+                again = correct[key] and variety.restates(text, bodies[task])
+                found[key] = Said(_shape(text), again, insensitive.get(key))
     return found
 
 
@@ -204,12 +206,11 @@ def published(path: Path, rule: str, equal: bool = True, leave_out: Sequence[str
     `equal`: as published, the languages are cut to equal length, the first by traversal rank; `leave_out`: tasks by id, for
     those that the comment filter marked. Raises InputError.
     """
-    folders = sorted(folder for folder in path.glob("9.*") if folder.is_dir()) if path.is_dir() else []
     tasks: dict[str, Task] = {}
     rank: dict[str, int] = {}
     rows: list[dict[str, object]] = []
     said: dict[str, Said] = {}
-    for place in folders or [path]:
+    for place in postcondbench.result_folders(path):
         for task in postcondbench.load(PostcondBenchConfig(path=str(place))).tasks:
             tasks.setdefault(task.id, task)
         rank |= postcondbench.traversal_ranks(str(place))

@@ -33,6 +33,24 @@ def parse(text: str) -> Artifact:
     return Clauses(source, (), (), texts)
 
 
+def alone(found: Clauses) -> list[Clauses]:
+    """Each assert by itself: the text with `pass` in place of the others."""
+    lines = found.text.encode().split(b"\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    nodes = sorted((node for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Assert)), key=lambda n: n.lineno)
+    places = [(starts[n.lineno - 1] + n.col_offset, starts[(n.end_lineno or 0) - 1] + (n.end_col_offset or 0)) for n in nodes]
+    made = []
+    for kept, clause in enumerate(found.ensures):
+        code = found.text.encode()
+        for number, (first, last) in sorted(enumerate(places), key=lambda item: -item[1][0]):
+            if number != kept:
+                code = code[:first] + b"pass" + code[last:]
+        made.append(Clauses(code.decode(), (), (), (clause,), found.notes))
+    return made
+
+
 def _returns(node: ast.AST) -> Iterator[int]:
     """Lines of what only a function may hold."""
     for child in ast.iter_child_nodes(node):

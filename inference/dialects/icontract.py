@@ -45,6 +45,35 @@ def parse(text: str, parsing: Parsing = Parsing.PUBLISHED) -> Artifact:
     return artifact
 
 
+def alone(found: Clauses) -> list[Clauses]:
+    """Each clause by itself, with the snapshots that it names: `OLD.name`, or all where it takes OLD as a whole."""
+    made = []
+    for ensure in found.ensures:
+        named = set(re.findall(r"\bOLD\s*\.\s*(\w+)", ensure))
+        whole = len(re.findall(r"\bOLD\b(?!\s*\.\s*\w)", ensure)) > 1  # beside the lambda's argument
+        snapshots = tuple(text for text in found.snapshots if whole or _snapshot_name(text) in (None, *named))
+        made.append(Clauses("\n".join((*snapshots, ensure)), found.preamble, snapshots, (ensure,), found.notes))
+    return made
+
+
+def _snapshot_name(text: str) -> str | None:
+    """`name=`, or the one argument of its capture; None where it can't be told."""
+    try:
+        call = ast.parse(text.lstrip("@ "), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    if not isinstance(call, ast.Call):
+        return None
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    name = given.get("name", call.args[1] if len(call.args) > 1 else None)
+    if name is not None:
+        return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    capture = given.get("capture", call.args[0] if call.args else None)
+    if isinstance(capture, ast.Lambda) and len(capture.args.args) == 1:
+        return capture.args.args[0].arg
+    return None
+
+
 def _published(text: str) -> Artifact:
     if len(text) > MOST_CHARACTERS:
         return Malformed(Reason.UNSUPPORTED, f"the completion is longer than {MOST_CHARACTERS:,} characters")

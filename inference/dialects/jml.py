@@ -28,3 +28,18 @@ def parse(text: str) -> Artifact:
         return Malformed(Reason.COMPILE_ERROR, "the completion holds no clause")
     ensures = tuple(found.group(0) for found in _CLAUSE.finditer(source)) or (source.strip(),)
     return Clauses(source, (), (), ensures)
+
+
+def alone(found: Clauses) -> list[Clauses]:
+    """Each clause by itself: the text without the others. Preconditions stay."""
+    places = [match.span() for match in _CLAUSE.finditer(found.text)]
+    if len(places) < 2:
+        return [found]
+    made = []
+    for kept, (first, last) in enumerate(places):
+        text = found.text
+        for number, (start, end) in reversed(list(enumerate(places))):
+            if number != kept:
+                text = text[:start] + text[end:]
+        made.append(Clauses(text, (), (), (found.text[first:last],), found.notes))
+    return made

@@ -12,6 +12,7 @@ from analysis.grid import Grid
 from analysis.reading import from_verdicts
 from analysis.sheets import Cell, Sheet
 from analysis.variety import Said
+from ensures.candidate import CLAUSE
 from ensures.task import Language, Mutant, Repository, Task
 from tests.analysis import synthetic
 
@@ -167,7 +168,7 @@ def test_the_smallest_subset_against_every_subset() -> None:
 
 
 def test_parts_come_from_rows_of_single_clauses() -> None:
-    given = [{**row, "candidate_id": f"{row['candidate_id']}{clauses.SEPARATOR}0"} for row in rows()]
+    given = [{**row, "candidate_id": f"{row['candidate_id']}{CLAUSE}0"} for row in rows()]
     found = clauses.parts(from_verdicts(TASKS, pa.Table.from_pylist(given)))
     assert found["onem0"] == Parts((True,), (0b111,))
     assert found["onem1"] == Parts((True,), (0b001,))

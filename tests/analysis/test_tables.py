@@ -1,10 +1,10 @@
-"""Tables and the report: dashes where there is nothing, intervals where there are some, one page without the network."""
+"""The result table: dashes where there is nothing, intervals where there are some."""
 
 import csv
 import io
 import json
 
-from analysis import report, tables
+from analysis import tables
 from analysis.candidates import summaries
 from ensures.candidate import Candidate, Clauses
 from ensures.subject import mutants
@@ -75,27 +75,10 @@ def test_dashes_where_there_is_nothing() -> None:
     assert tables.DASH in out.getvalue()
     assert tables.DASH in tables.markdown(empty)
     tables.show([], out)
-    assert json.loads(tables.metrics_json([])) == {"rows": [], "generation": []}
+    assert json.loads(tables.metrics_json([], [], ["a line"])) == {"rows": [], "generation": [], "said": ["a line"]}
 
 
 def test_markdown_and_csv_agree() -> None:
     read = list(csv.DictReader(io.StringIO(tables.comma_separated(rows()))))
     assert [float(row["corr"]) for row in read] == [row["corr"] for row in rows()]
     assert tables.markdown(rows()).count("\n") == len(rows()) + 2
-
-
-def test_the_report_is_one_page_and_escapes() -> None:
-    shown = summaries([TASK], {TASK.id: [candidate(0), candidate(1)]}, verdicts())
-    page = report.render("a run", rows(), [TASK], shown, {"k": 2})
-    assert "<demo>" not in page
-    assert "&lt;demo&gt;" in page
-    assert "<b>a</b>" not in page
-    assert "src=" not in page
-    assert "href=" not in page
-    assert page.count('class="k"') >= 1
-    assert "kills 1 of 2" in page
-
-
-def test_a_report_of_nothing() -> None:
-    page = report.render("empty", [], [], [], {})
-    assert "Kill matrix" in page

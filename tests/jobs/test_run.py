@@ -49,8 +49,15 @@ def test_the_run_folder(first: Path) -> None:
     assert (first / "config.yaml").read_text().startswith("dataset:")
     assert (first / "tables" / "results.md").exists()
     page = (first / "report.html").read_text()
-    assert "Kill matrix" in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert "Share of correct candidates that leave a mutant alive" in page
+    assert "://" not in page
+    tasks = pq.read_table(first / "tasks.parquet").to_pylist()
+    needs = json.loads((first / "dependence.json").read_text())
+    assert {task["id"].split("--")[2]: needs[task["id"]] for task in tasks} == {
+        "double": [],
+        "clamp": [],
+        "Counter.add": ["self.count"],
+    }
 
 
 def test_the_figures(first: Path) -> None:

@@ -26,7 +26,7 @@ import yaml
 from analysis import ablations, paper
 from benchmark import schema
 from ensures.task import Task
-from evaluation.rows import VERDICTS
+from evaluation.rows import COMPLETIONS, VERDICTS
 from jobs import study
 from tests.analysis import synthetic
 
@@ -39,12 +39,14 @@ def made(folder: Path, count: int) -> list[Task]:
     tasks = synthetic.tasks(count, (MUTANTS, MUTANTS))
     schema.write(tasks, folder / study.TASKS)
     (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
-    for name in ("verdicts", "audits"):
+    for name in ("verdicts", "audits", "completions"):
         (folder / name).mkdir()
     filled = {"limit": "paper", "isolated": False}
     for shard in range(0, count, 60):
         rows = [{**row, **filled} for row in synthetic.rows(tasks[shard : shard + 60], MODELS, SAMPLES, seed=shard)]
         pq.write_table(pa.Table.from_pylist(rows, schema=VERDICTS), folder / "verdicts" / f"{shard:06}.parquet")
+        texts = list(synthetic.completions(tasks[shard : shard + 60], MODELS, SAMPLES, seed=shard))
+        pq.write_table(pa.Table.from_pylist(texts, schema=COMPLETIONS), folder / "completions" / f"{shard:06}.parquet")
     return tasks
 
 
