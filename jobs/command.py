@@ -27,7 +27,8 @@ groups:
 {groups}
 keys:
 {keys}
-Same command again: only what is missing is done. conf/ holds every choice's values."""
+Same command again: only what is missing is done. conf/ holds every choice's values.
+--multirun key=a,b: one run after the other, every pair of several keys; sweep=NAME takes conf/sweep/NAME.yaml."""
 
 Work = Callable[[Pipeline], Awaitable[None]]
 End = Callable[[Conclusion, float], None]
@@ -38,6 +39,8 @@ def command(arguments: Sequence[str], about: str, name: str, work: Work, end: En
     if any(argument in ("-h", "--help") for argument in arguments):
         print(usage(about, name))
         return 0
+    if "--multirun" in arguments or "-m" in arguments:
+        return _several([argument for argument in arguments if argument not in ("--multirun", "-m")], about, name, work, end)
     warnings.simplefilter("ignore", SyntaxWarning)  # of candidates' text, which is parsed here: nobody can mend it
     try:
         config = configuration.load(arguments)
@@ -47,6 +50,25 @@ def command(arguments: Sequence[str], about: str, name: str, work: Work, end: En
         return 2
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
+
+
+def _several(arguments: Sequence[str], about: str, name: str, work: Work, end: End) -> int:
+    """One run after the other. The exit code is the first that is not 0; an interrupt and wrong input end the sweep."""
+    try:
+        runs = configuration.sweep(arguments)
+        for overrides in runs:
+            configuration.load(overrides)  # what is wrong with any is said before the first begins
+    except InputError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    worst = 0
+    for number, overrides in enumerate(runs, 1):
+        print(f"[{number}/{len(runs)}] {' '.join(overrides)}", flush=True)
+        code = command(overrides, about, name, work, end)
+        worst = worst or code
+        if code not in (0, 3):
+            break
+    return worst
 
 
 def usage(about: str, name: str) -> str:

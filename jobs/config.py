@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -47,6 +49,7 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 GROUPS = ("dataset", "model", "prompt", "strategy", "checker", "sandbox", "cluster", "tracker")
 MAPPINGS = ("dataset.repositories", "model.body", "model.template")
 REPORTED = (1, 3, 5)
+DEFAULTS = {"dataset": "sample", "model": "invariants"}
 
 
 @dataclass
@@ -140,6 +143,39 @@ def load(overrides: Sequence[str]) -> RunConfig:
     assert isinstance(config, RunConfig)
     _check(config)
     return config
+
+
+def sweep(arguments: Sequence[str]) -> list[list[str]]:
+    """The runs that `--multirun` asks for, by Hydra's grammar: a value `a,b` takes each in turn, several keys all pairs.
+    `sweep=NAME` takes conf/sweep/NAME.yaml's values first. A run is named after what differs. Raises InputError."""
+    named = [argument.partition("=")[2] for argument in arguments if argument.startswith("sweep=")]
+    own = [argument for argument in arguments if not argument.startswith("sweep=")]
+    given = {argument.partition("=")[0] for argument in own}
+    for name in named:
+        path = CONF / "sweep" / f"{name}.yaml"
+        if not path.is_file():
+            raise InputError(f"sweep={name} is not known; choose one of {', '.join(choices('sweep'))}")
+        values = OmegaConf.load(path)
+        own = [f"{key!s}={value}" for key, value in values.items() if str(key) not in given] + own
+    try:
+        parsed = OverridesParser.create().parse_overrides([_as_meant(override) for override in own])
+        (runs,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+    except (HydraException, ValueError) as error:
+        raise InputError(_one_line(error, own)) from error
+    swept = [override.get_key_element() for override in parsed if override.is_sweep_override()]
+    told = [key for key in swept if key not in ("model", "dataset")]
+    if told or "name" in given:
+        runs = [_apart(run, told or swept) for run in runs]
+    group = [] if any(key.startswith("tracker") for key in given) else [f"tracker.group={'-'.join(named) or 'multirun'}"]
+    return [[*run, *group] for run in runs]
+
+
+def _apart(run: Sequence[str], told: Sequence[str]) -> list[str]:
+    """With a name of its own: what was given, or dataset and model, and the values of the keys that are told apart."""
+    values = dict(override.lstrip("+").partition("=")[::2] for override in run)
+    base = values.pop("name", "") or "-".join(values.get(key, default) for key, default in DEFAULTS.items())
+    parts = [re.sub(r"[^\w.]+", "-", f"{key}-{values[key.lstrip('+')]}").strip("-") for key in told]
+    return [*(override for override in run if not override.startswith("name=")), f"name={'-'.join([base, *parts])}"]
 
 
 def _as_meant(override: str) -> str:

@@ -9,9 +9,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 extras=(${ENSURES_EXTRAS:-})
 for argument in "$@"; do
   case $argument in
-    dataset=sample-java | dataset.language=java | checker=jml) java=1 ;;
-    model=*) grep -qs vllm_schema "$root/conf/model/${argument#model=}.yaml" && extras+=(vllm) ;;
+    dataset=*sample-java* | dataset.language=java | checker=jml) java=1 ;;
+    # several of a --multirun; a sweep's are in its file
+    model=*) models="${models:-} ${argument#model=}" ;;
+    sweep=*) models="${models:-} $(sed -n 's/^model: *//p' "$root/conf/sweep/${argument#sweep=}.yaml" 2>/dev/null)" ;;
   esac
+done
+for model in $(tr ',' ' ' <<< "${models:-}"); do
+  grep -qs vllm_schema "$root/conf/model/$model.yaml" && extras+=(vllm) && break
 done
 set_up "$root" "${extras[@]+"${extras[@]}"}"
 [ -n "${java:-}" ] && set_up_java

@@ -112,6 +112,18 @@ def test_both_languages(overrides: list[str]) -> None:
     assert {row["task_id"]: "JML" in row["text"] for row in prompts} == {task: "Clamp" in task for task in CANDIDATES}
     again = demo.run(*overrides, "cluster=none")
     assert "nothing was missing" in again.stdout
+    alone = demo.run(*overrides, "cluster=none", "evaluation.clauses=true")
+    assert alone.returncode == 0, alone.stderr
+    clauses = pq.read_table(folder / "clauses").to_pylist()
+    two = {
+        row["candidate_id"]: row["sample"] for row in clauses if row["task_id"] == "demo--Clamp.clamp" and row["sample"] == 1
+    }
+    assert len(two) == 2  # its two clauses, both of which hold
+    assert {row["outcome"] for row in clauses if row["candidate_id"] in two and row["subject"] == "original"} == {1}
+    killed = {name: {row["subject"] for row in clauses if row["candidate_id"] == name and row["outcome"] == 0} for name in two}
+    whole = {row["subject"] for row in kills if row["sample"] == 1 and row["outcome"] == 0}
+    assert set.union(*killed.values()) == whole
+    assert "evaluation.clauses" not in alone.stderr
 
 
 def test_a_checker_that_can_not_judge_a_language_is_one_line(overrides: list[str]) -> None:

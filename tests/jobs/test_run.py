@@ -273,3 +273,28 @@ def test_help_names_every_key() -> None:
     assert done.returncode == 0
     assert "evaluation.workers" in done.stdout
     assert "llama-4-maverick|llama-4-maverick-fp8|openai-compatible|qwen3-32b|" in done.stdout
+
+
+def test_a_multirun_does_one_after_the_other_each_under_its_own_name(overrides: list[str], tmp_path: Path) -> None:
+    done = demo.run(
+        *(o for o in overrides if not o.startswith("settings=")), "settings=[c2p],[f2p]", "--multirun", "cluster=none"
+    )
+    assert done.returncode == 0, done.stderr
+    heads = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(heads) == 2 and heads[0].startswith("[1/2] ") and "settings=[f2p]" in heads[1]
+    made = {line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("run folder: ")}
+    assert {Path(path).name.rpartition("settings-")[2] for path in made} == {"c2p", "f2p"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("sweep=papr", "sweep=papr is not known; choose one of paper"),
+        ("modle=a,b", "modle is not a known key"),
+        ("k=0,1", "k=0: "),
+    ],
+)
+def test_a_multirun_that_can_not_be_read_begins_nothing(overrides: list[str], change: str, said: str) -> None:
+    done = demo.run(*overrides, change, "--multirun")
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
