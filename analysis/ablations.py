@@ -38,13 +38,14 @@ def of_family(grid: Grid, family: str) -> Bits:
     return marked(grid.tasks, [[family in m.families for m in counted(task)] for task in grid.tasks])
 
 
-def false_discovery(grid: Grid, family: str) -> float | None:
-    """Of the candidates that are complete over one family, the share that is not over the other. None where there are none."""
+def false_discoveries(grid: Grid, family: str) -> tuple[np.ndarray, np.ndarray]:
+    """(N,) candidates that are complete over one family and not over the other, and (N,) those complete over the one: the
+    false discovery rate is the first's share of the second."""
     other = LLM if family == RULE else RULE
     mine, theirs = of_family(grid, family), of_family(grid, other)
     both = (np.any(mine, axis=1, keepdims=True) & np.any(theirs, axis=1, keepdims=True))[grid.task, 0]
     found = grid.complete(mine) & both
-    return float(1 - grid.complete(theirs)[found].mean()) if found.any() else None
+    return found & ~grid.complete(theirs), found
 
 
 def operator_of(task: Task, mutant: Mutant, operators: Operators) -> str | None:
@@ -116,6 +117,8 @@ def trials(grid: Grid, draw: Draw, seed: int, count: int = TRIALS) -> dict[str, 
         for setting, mask in enumerate(draw(rng)):
             here = right & (grid.setting == setting)
             found = ~(grid.alive[here] & mask[grid.task[here]]).any(axis=1)
+            if not grid.vacuous:
+                found &= np.any(mask, axis=1, keepdims=True)[grid.task[here], 0]
             hits[trial] += np.bincount(number[here], weights=weight[here] * found, minlength=cells)
     made = {}
     for position, model in enumerate(grid.models):

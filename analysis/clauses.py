@@ -5,7 +5,7 @@ may say less. What is left after the clauses that fail on the original are dropp
 bound on what repair by dropping could give.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from analysis.grid import Grid
-from analysis.paper import mean
+from analysis.paper import mean, ratio
 from analysis.sheets import Cell, Sheet, Value
 from ensures.candidate import CLAUSE
 
@@ -77,6 +77,10 @@ def parts(clauses: Grid) -> dict[str, Parts]:
     }
 
 
+def _each(of: Sequence[Parts], count: Callable[[Parts], int]) -> np.ndarray:
+    return np.array([count(part) for part in of], dtype=float)
+
+
 def clauses(grid: Grid, known: Mapping[str, Parts]) -> Sheet:
     """By model, over the candidates whose clauses were judged."""
     rows: list[tuple[Value, ...]] = []
@@ -88,21 +92,17 @@ def clauses(grid: Grid, known: Mapping[str, Parts]) -> Sheet:
             rows.append((model, 0, *(Cell(None),) * 9))
             continue
         of = [known[str(key)] for key in own.key]
-        holds = [one for part in of for one in part.holds]
-        good = [(part, n) for part in of for n, one in enumerate(part.holds) if one]
-        kills = [part.kills[n] > 0 for part, n in good]
-        redundant = [part.redundant(n) for part, n in good]
-        smallest = [len(part.smallest) for part, right in zip(of, own.correct, strict=True) if right]
-        left = np.array([any(part.holds) for part in of])
-        complete = np.array(
-            [right and part.together == whole[task] for part, right, task in zip(of, left, own.task, strict=True)]
-        )
+        holds = _each(of, lambda part: sum(part.holds))
+        counts = _each(of, lambda part: len(part.holds))
+        left = holds > 0
+        complete = np.array([bool(right) and part.together == whole[task]
+                             for part, right, task in zip(of, left, own.task, strict=True)])  # fmt: skip
         cells = [
-            Cell(len(holds) / len(of), digits=1),
-            Cell(1 - float(np.mean(holds)) if holds else None),
-            Cell(float(np.mean(kills)) if kills else None),
-            Cell(float(np.mean(redundant)) if redundant else None),
-            Cell(float(np.mean(smallest)) if smallest else None, digits=1),
+            ratio(own, counts, np.ones(len(own)), digits=1),
+            ratio(own, counts - holds, counts),
+            ratio(own, _each(of, lambda part: sum(bits > 0 for bits in part.kills)), holds),
+            ratio(own, _each(of, lambda part: sum(map(part.redundant, range(len(part.holds))))), holds),
+            ratio(own, _each(of, lambda part: len(part.smallest)) * own.correct, own.correct, digits=1),
         ]
         rates = [mean(own, own.at_k(success, 1)) for success in (own.correct, left, own.complete(), complete)]
         rows.append((model, len(own), *cells, *rates))

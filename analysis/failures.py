@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from analysis import ablations
 from analysis.ablations import LLM, Operators
-from analysis.grid import Grid
-from analysis.paper import LANGUAGES, mean
+from analysis.grid import WORD, Grid
+from analysis.paper import LANGUAGES, mean, ratio, share
 from analysis.sheets import Cell, Sheet, Value
 from ensures.task import Language, Task
 from ensures.verdict import Reason
@@ -34,6 +34,15 @@ _CATEGORY = {
 _PRE_STATE = re.compile(r"\bOLD\b|\\old\b|[Ss]napshot|\bcapture\b")
 
 
+Tally = Mapping[str, Mapping[str, Counter[str]]]  # model -> repository -> what -> how often
+
+
+def _share(found: Mapping[str, Counter[str]], kinds: Sequence[str]) -> Cell:
+    """Of all that is counted, by an interval over repositories."""
+    over = [sum(counts[kind] for kind in kinds) for counts in found.values()]
+    return share(list(found), over, [counts.total() for counts in found.values()])
+
+
 def category(reason: str, message: str) -> str:
     """Of a candidate that is not correct."""
     found = _CATEGORY.get(Reason(reason), OTHER)
@@ -46,19 +55,17 @@ def reasons(grid: Grid) -> Sheet:
     kinds = sorted({str(reason) for reason in grid.reason}, key=lambda reason: (reason != "passed", reason))
     rows: list[tuple[Value, ...]] = []
     for position, model in enumerate(grid.models):
-        own = grid.reason[grid.model == position]
-        shares = [Cell(float((own == kind).mean())) if len(own) else Cell(None) for kind in kinds]
-        rows.append((model, len(own), *shares))
+        own = grid.only(grid.model == position)
+        rows.append((model, len(own), *(ratio(own, own.reason == kind, np.ones(len(own))) for kind in kinds)))
     return Sheet("reasons", "What candidates came to on the original", ("Model", "candidates", *kinds), tuple(rows))
 
 
-def categories(counted: Mapping[str, Counter[str]]) -> Sheet:
-    """Section 5.2: of the candidates that are not correct, by model. `counted`: model -> category -> candidates."""
+def categories(counted: Tally) -> Sheet:
+    """Section 5.2: of the candidates that are not correct, by model."""
     rows: list[tuple[Value, ...]] = []
     for model, found in sorted(counted.items()):
-        total = found.total()
-        shares = [Cell(found[kind] / total if total else None) for kind in CATEGORIES]
-        rows.append((model, total, *shares))
+        total = sum(counts.total() for counts in found.values())
+        rows.append((model, total, *(_share(found, [kind]) for kind in CATEGORIES)))
     notes = (
         "Told by the verdict's reason and message: syntax or API misuse is what does not parse, compile or apply; "
         "pre-state misuse is that or a raised condition whose message names OLD, \\old or a snapshot; semantic is a "
@@ -70,7 +77,7 @@ def categories(counted: Mapping[str, Counter[str]]) -> Sheet:
 
 def survivors(grid: Grid, operators: Operators) -> Sheet:
     """Which mutants correct candidates leave alive, by what made them and by what the method returns (section 5.3)."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[str, float]]] = {}
     right = grid.only(grid.correct)
     for row, task in enumerate(grid.tasks):
         alive = right.alive[right.task == row]
@@ -80,11 +87,14 @@ def survivors(grid: Grid, operators: Operators) -> Sheet:
         for column, mutant in enumerate(ablations.counted(task)):
             names = [name for name in (ablations.operator_of(task, mutant, operators),) if name]
             names += [LLM] if LLM in mutant.families else []
-            share = float((alive[:, column // 64] >> np.uint64(column % 64) & np.uint64(1)).mean())
+            left = (task.repository, float((alive[:, column // WORD] >> np.uint64(column % WORD) & np.uint64(1)).mean()))
             for name in names or ["rule, operator not known"]:
-                found.setdefault(f"{language}: {name}", []).append(share)
-            found.setdefault(f"{language}: returns {returned(task)}", []).append(share)
-    rows = tuple((name, len(values), Cell(float(np.mean(values)))) for name, values in sorted(found.items()))
+                found.setdefault(f"{language}: {name}", []).append(left)
+            found.setdefault(f"{language}: returns {returned(task)}", []).append(left)
+    rows = tuple(
+        (name, len(of), share([repository for repository, _ in of], [value for _, value in of], [1.0] * len(of)))
+        for name, of in sorted(found.items())
+    )
     notes = (
         "Each mutant counts once a row that it belongs to: its operators, and the type that its method declares to return.",
     )
@@ -125,22 +135,21 @@ def returned(task: Task) -> str:
     return "a scalar" if _SCALARS.match(head) else "another type"
 
 
-def causes(violated: Grid, raised: Grid, on_mutants: Mapping[str, Counter[str]]) -> Sheet:
+def causes(violated: Grid, raised: Grid, on_mutants: Tally) -> Sheet:
     """What correct candidates' verdicts on mutants are, and Comp@1 if a condition that raises were taken for a kill."""
     shown = [Reason.POSTCONDITION_VIOLATED, Reason.PASSED, Reason.CONDITION_RAISED, Reason.TEST_FAILED, Reason.TIMEOUT]
+    rest = [reason for reason in Reason if reason not in shown]
     rows: list[tuple[Value, ...]] = []
     for position, model in enumerate(violated.models):
         one, other = (grid.only(grid.model == position) for grid in (violated, raised))
-        counts = on_mutants.get(model, Counter())
-        total = counts.total()
-        shares = [Cell(counts[reason] / total if total else None) for reason in shown]
-        rest = Cell(1 - sum(counts[reason] for reason in shown) / total if total else None)
-        if not len(one):
-            rows.append((model, *(Cell(None),) * 3, total, *shares, rest))
-            continue
-        before, after = one.at_k(one.complete(), 1), other.at_k(other.complete(), 1)
-        figures = (mean(one, before), mean(other, after), mean(one, after - before))
-        rows.append((model, *figures, total, *shares, rest))
+        counts = on_mutants.get(model, {})
+        total = sum(found.total() for found in counts.values())
+        shares = [_share(counts, [reason]) for reason in shown] + [_share(counts, rest)]
+        figures: list[Cell] = [Cell(None)] * 3
+        if len(one):
+            before, after = one.at_k(one.complete(), 1), other.at_k(other.complete(), 1)
+            figures = [mean(one, before), mean(other, after), mean(one, after - before)]
+        rows.append((model, *figures, total, *shares))
     columns = ("Model", "Comp@1", "if a raise counted", "difference", "verdicts", "violated", "held", "raised", "test failed")
     notes = (
         "Only a violation kills. A condition that raises says nothing under either rule: section 5.3's lack of guards is "

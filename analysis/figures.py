@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,10 +126,9 @@ def gaps(grid: Grid, split: str, keep_hopeless: bool) -> Drawn:
 # Lines of code
 
 
-def by_lines(grid: Grid, by_setting: bool) -> Drawn:
+def by_lines(grid: Grid, lines: Mapping[str, int], by_setting: bool) -> Drawn:
     """Corr@1 (top) and Comp@1 (bottom) by lines of code: all settings together (Figure 6), or one column each (Figure 10)."""
-    lines = np.array([task.lines for task in grid.tasks] or [0])[grid.task]
-    group = np.digitize(lines, LINES[1:])
+    group = np.digitize(np.array([lines[task.id] for task in grid.tasks] or [0])[grid.task], LINES[1:])
     names = [f"[{low}, {high})" for low, high in zip(LINES, (*LINES[1:], "∞"), strict=True)]
     columns = [(name.upper(), grid.setting == n) for n, name in enumerate(grid.settings)] if by_setting else []
     columns = columns or [("", np.ones(len(grid), dtype=bool))]

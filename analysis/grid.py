@@ -43,6 +43,7 @@ class Grid:
     judged: np.ndarray
     key: np.ndarray
     unresolved: tuple[tuple[int, int, int], ...] = ()
+    vacuous: bool = True  # is a correct candidate complete over no mutants at all? As published; or never
 
     def __len__(self) -> int:
         return len(self.task)
@@ -106,12 +107,11 @@ class Grid:
     def sizes(self) -> np.ndarray:
         return np.bincount(self.group)
 
-    def complete(self, subset: Bits | None = None, vacuous: bool = True) -> np.ndarray:
-        """(N,) bool: correct, and no mutant of the subset (default: all that count) alive. Where nothing of a task is left,
-        a correct candidate is complete (`vacuous`, as published) or is not."""
+    def complete(self, subset: Bits | None = None) -> np.ndarray:
+        """(N,) bool: correct, and no mutant of the subset (default: all that count) alive."""
         wanted = self.full if subset is None else subset
-        found = self.correct & ~(self.alive & wanted[self.task]).any(axis=1)
-        return found if vacuous else found & np.any(wanted, axis=1, keepdims=True)[self.task, 0]
+        found: np.ndarray = self.correct & ~(self.alive & wanted[self.task]).any(axis=1)
+        return found if self.vacuous else found & np.any(wanted, axis=1, keepdims=True)[self.task, 0]
 
     def at_k(self, success: np.ndarray, k: int) -> np.ndarray:
         """For each group the unbiased chance that one of k drawn is a success (D.3). Raises ValueError where n < k."""

@@ -10,9 +10,10 @@ from analysis.ablations import LLM, RULE, Operators, Trials
 from analysis.grid import Bits, Grid
 from analysis.sheets import Cell, Sheet, Value
 from ensures.task import Task
-from evaluation.metrics import interval
+from evaluation.metrics import DRAWS, interval
 
 SEED = 0
+Values = Sequence[float] | np.ndarray
 LANGUAGES = {"python": "Python", "java": "Java"}
 _WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
 
@@ -26,18 +27,34 @@ def mean(grid: Grid, values: np.ndarray) -> Cell:
     return Cell(float(values.mean()), low, high)
 
 
+def ratio(grid: Grid, over: np.ndarray, under: np.ndarray, digits: int = 3) -> Cell:
+    """The sum of `over` by that of `under`, one value of each a candidate, with an interval clustered by repository."""
+    return share(grid.repository, over, under, digits)
+
+
+def share(repository: Sequence[object] | np.ndarray, over: Values, under: Values, digits: int = 3) -> Cell:
+    """The same, of values that are no candidates, each of a repository."""
+    if not np.sum(under):
+        return Cell(None)
+    _, cluster = np.unique(np.asarray(repository), return_inverse=True)
+    sums = np.stack([np.bincount(cluster, weights=of) for of in (over, under)])
+    drawn = np.random.default_rng(SEED).integers(0, sums.shape[1], size=(DRAWS, sums.shape[1]))
+    above, below = sums[:, drawn].sum(axis=2)
+    low, high = np.percentile(above[below > 0] / below[below > 0], [2.5, 97.5])
+    return Cell(float(np.sum(over) / np.sum(under)), float(low), float(high), digits=digits)
+
+
 def _pair(grid: Grid, k: int) -> tuple[Cell, Cell, Cell, Cell]:
     """Corr@k, Comp@k, their gap and their ratio."""
     if not len(grid) or int(grid.sizes.min()) < k:
         return (Cell(None),) * 4
     corr, comp = grid.at_k(grid.correct, k), grid.at_k(grid.complete(), k)
     gap = mean(grid, corr - comp)
-    ratio = Cell(float(comp.mean() / corr.mean())) if corr.mean() else Cell(None)
-    return mean(grid, corr), mean(grid, comp), gap, ratio
+    return mean(grid, corr), mean(grid, comp), gap, share(grid.repository[grid.first], comp, corr)
 
 
-def statistics(tasks: Sequence[Task]) -> Sheet:
-    """Table 1."""
+def statistics(tasks: Sequence[Task], lines: Mapping[str, int]) -> Sheet:
+    """Table 1. `lines`: of code, by task."""
     languages = sorted({task.language.value for task in tasks}, reverse=True)
     parts = [[task for task in tasks if task.language.value == language] for language in languages]
 
@@ -51,12 +68,14 @@ def statistics(tasks: Sequence[Task]) -> Sheet:
         average("Comment word length", [[float(len(_WORD.findall(task.comment))) for task in part] for part in parts]),
         average("Test cases", [[float(len(task.tests)) for task in part] for part in parts]),
         average("Line coverage (%)", [[100 * task.line_coverage for task in part] for part in parts]),
-        average("Lines of code", [[float(task.lines) for task in part] for part in parts]),
+        average("Lines of code", [[float(lines[task.id]) for task in part] for part in parts]),
         average("Cyclomatic complexity", [[float(task.complexity) for task in part] for part in parts]),
         average("Mutants", counted),
         average("Postconditions", [[float(_clauses(task.reference)) for task in part if task.reference] for part in parts]),
     ]
-    notes = ("Averages by method. Lines of code count the comment; mutants are those that count.",)
+    notes = (
+        "Averages by method. Lines of code count the comment, unless --code-lines is given; mutants are those that count.",
+    )
     return Sheet("statistics", "Benchmark", ("", *(LANGUAGES.get(x, x) for x in languages)), tuple(rows), notes)
 
 
@@ -134,9 +153,9 @@ def discovery(grid: Grid) -> Sheet:
         for number, language in enumerate(grid.languages):
             for setting, name in enumerate(grid.settings):
                 own = grid.only((grid.model == position) & (grid.language == number) & (grid.setting == setting))
-                figures = [Cell(ablations.false_discovery(own, family)) for family in (RULE, LLM)]
+                figures = [ratio(own, *ablations.false_discoveries(own, family)) for family in (RULE, LLM)]
                 rows.append((model, LANGUAGES.get(language, language), name.upper(), *figures))
-    notes = ("A mutant of both families counts in both; methods that lack a family are left out.",)
+    notes = ("A mutant of both families counts in both; methods that lack a family are left out.", _INTERVALS)
     columns = ("Model", "Language", "Setting", "only rule", "only LLM")
     return Sheet("false-discovery", "False discovery rate of each mutation family", columns, tuple(rows), notes)
 
@@ -159,7 +178,7 @@ def families(grid: Grid) -> Sheet:
     return Sheet("families", "Comp@1 without one mutation family", ("Mutants", *grid.models), tuple(rows), notes)
 
 
-_VACUOUS = "Where nothing is left of a method's mutants, correct is complete."
+_VACUOUS = "Where nothing is left of a method's mutants, correct is complete (with --empty-is-incomplete: never)."
 
 
 def perturbed(grid: Grid, operators: Operators, seed: int = SEED, count: int = ablations.TRIALS) -> tuple[Sheet, Sheet]:
@@ -210,7 +229,7 @@ def each_operator(grid: Grid, operators: Operators, matched: float | None = None
             subset = ablations.without_operators(own, {language: (operator,)}, operators)
             gone = int(sum(_bits(own.full ^ subset, row) for row in np.unique(own.task)))
             rows.append((name, operator, _average(own, subset), gone))
-    notes = ["Averaged over models. A mutant that a model made as well stays. " + _VACUOUS]
+    notes = ["Averaged over models. A mutant that a model made as well stays. " + _VACUOUS, _INTERVALS]
     if matched is not None:
         notes.append(f"Operators were found by making rule mutants anew: {matched:.1%} have the same text.")
     columns = ("Language", "Without", "Comp@1", "mutants left out")
@@ -218,8 +237,12 @@ def each_operator(grid: Grid, operators: Operators, matched: float | None = None
 
 
 def _average(grid: Grid, subset: Bits) -> Cell:
-    values = [cell.value for cell in _under(grid, subset) if cell.value is not None]
-    return Cell(float(np.mean(values)), digits=4) if values else Cell(None)
+    """Over models, each of the same weight."""
+    if not len(grid):
+        return Cell(None)
+    values = grid.at_k(grid.complete(subset), 1)
+    weight = 1 / np.bincount(grid.model[grid.first], minlength=len(grid.models))[grid.model[grid.first]]
+    return share(grid.repository[grid.first], values * weight, weight, digits=4)
 
 
 def _bits(masks: Bits, row: int) -> int:

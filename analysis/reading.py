@@ -84,19 +84,17 @@ def from_verdicts(
     )
 
 
-def causes(tasks: Sequence[Task], table: pa.Table, view: str = "all") -> dict[str, Counter[str]]:
-    """By model: the reasons of the verdicts that candidates got on mutants that count."""
+def causes(tasks: Sequence[Task], table: pa.Table, view: str = "all") -> dict[str, dict[str, Counter[str]]]:
+    """By model and repository: the reasons of the verdicts that candidates got on mutants that count."""
     table = table.filter(pc.equal(table["view"], view))
     counted = pa.array([f"{task.id}\0{mutant.id}" for task in tasks for mutant in mutants(task)], pa.string())
     place = pc.binary_join_element_wise(table["task_id"], table["subject"], "\0")
-    found: dict[str, Counter[str]] = {}
-    for row in (
-        table.filter(pc.is_in(place, value_set=counted))
-        .group_by(["model", "reason"])
-        .aggregate([([], "count_all")])
-        .to_pylist()
-    ):
-        found.setdefault(row["model"], Counter())[row["reason"]] += row["count_all"]
+    found: dict[str, dict[str, Counter[str]]] = {}
+    repository = {task.id: task.repository for task in tasks}
+    grouped = table.filter(pc.is_in(place, value_set=counted)).group_by(["model", "task_id", "reason"])
+    for row in grouped.aggregate([([], "count_all")]).to_pylist():
+        of = found.setdefault(row["model"], {}).setdefault(repository[row["task_id"]], Counter())
+        of[row["reason"]] += row["count_all"]
     return found
 
 

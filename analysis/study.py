@@ -1,6 +1,5 @@
 """All tables and figures of a study: candidates of one or several runs, with what is known about them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from analysis import clauses, comparison, failures, figures, paper, subsumption, uncertainty, variety
 from analysis.ablations import TRIALS, Operators
 from analysis.clauses import Parts
+from analysis.failures import Tally
 from analysis.figures import Drawn
 from analysis.grid import Grid
 from analysis.sheets import Sheet
@@ -24,15 +24,20 @@ class Study:
 
     grid: Grid
     lenient: Grid | None = None
-    on_mutants: Mapping[str, Counter[str]] = field(default_factory=dict)
-    incorrect: Mapping[str, Counter[str]] = field(default_factory=dict)
+    on_mutants: Tally = field(default_factory=dict)
+    incorrect: Tally = field(default_factory=dict)
     operators: Operators = field(default_factory=dict)
     matched: float | None = None
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     said: Mapping[str, Said] = field(default_factory=dict)
     parts: Mapping[str, Parts] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)  # of code by task; default: the comment counts, as published
     cutoffs: Mapping[str, str] = field(default_factory=dict)
     labels: str = ""  # where `needs` are another's labels: a line about them
+
+
+def lines_of(study: Study) -> dict[str, int]:
+    return {task.id: study.lines.get(task.id, task.lines) for task in study.grid.tasks}
 
 
 def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[Sheet]:
@@ -42,7 +47,7 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
     ks = [k for k in REPORTED if k <= int(grid.sizes.min(initial=REPORTED[-1]))] or [1]
     perturbed, sweep = paper.perturbed(grid, by, seed, trials)
     found = [
-        paper.statistics(grid.tasks),
+        paper.statistics(grid.tasks, lines_of(study)),
         paper.overall(grid, ks),
         uncertainty.intervals(whole),
         paper.by_setting(grid),
@@ -75,9 +80,10 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
 def drawn(study: Study, sheets: Sequence[Sheet]) -> list[Drawn]:
     """Every figure. `sheets`: the study's tables, some of which are drawn."""
     grid = study.grid.fair()
+    lines = lines_of(study)
     by_name = {sheet.name: sheet for sheet in sheets}
     found = [figures.gaps(grid, split, keep) for split in ("setting", "model", "language") for keep in (False, True)]
-    found += [figures.by_lines(grid, False), figures.by_lines(grid, True), figures.budget(by_name["budget"])]
+    found += [figures.by_lines(grid, lines, False), figures.by_lines(grid, lines, True), figures.budget(by_name["budget"])]
     found += [figures.kill_matrix(grid), figures.bars(by_name["reasons"], 2, "share of candidates")]
     if "categories" in by_name:
         found.append(figures.bars(by_name["categories"], 2, "share of candidates that are not correct"))

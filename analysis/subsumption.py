@@ -12,7 +12,7 @@ import numpy as np
 from analysis.ablations import LLM, RULE, counted
 from analysis.comparison import killed
 from analysis.grid import WORD, Bits, Grid, marked
-from analysis.paper import LANGUAGES, mean
+from analysis.paper import LANGUAGES, mean, share
 from analysis.sheets import Cell, Sheet, Value
 
 
@@ -66,21 +66,19 @@ def mutants(grid: Grid) -> Sheet:
     rows: list[tuple[Value, ...]] = []
     for language in grid.languages:
         for name, families in (("rule", {RULE}), ("LLM", {LLM}), ("both", {RULE, LLM})):
-            killed_by: list[float] = []
+            of: list[tuple[str, float]] = []
             dominating = 0
             for task, seen in zip(grid.tasks, found, strict=True):
                 if seen is None or task.language.value != language:
                     continue
-                for mutant, share, dominator in zip(counted(task), seen.killed, seen.dominator, strict=True):
+                for mutant, killing, dominator in zip(counted(task), seen.killed, seen.dominator, strict=True):
                     if set(mutant.families) == families:
-                        killed_by.append(float(share))
+                        of.append((task.repository, float(killing)))
                         dominating += bool(dominator)
-            shares = np.array(killed_by)
-            cells = [
-                Cell(float(of) if len(shares) else None)
-                for of in ((shares == 0).mean() if len(shares) else 0, shares.mean() if len(shares) else 0)
-            ]
-            rows.append((LANGUAGES.get(language, language), name, len(shares), *cells, dominating))
+            repositories, ones = [repository for repository, _ in of], [1.0] * len(of)
+            none = share(repositories, [float(not killing) for _, killing in of], ones)
+            some = share(repositories, [killing for _, killing in of], ones)
+            rows.append((LANGUAGES.get(language, language), name, len(of), none, some, dominating))
     columns = ("Language", "Family", "mutants", "killed by none", "killed by, on average", "dominators")
     notes = (
         "Over the correct candidates of all models, methods without any left out. A dominator is killed, and no other "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.grid import Grid
-from analysis.paper import LANGUAGES, mean
+from analysis.paper import LANGUAGES, mean, ratio
 from analysis.sheets import Cell, Sheet, Value
 
 RESTATED = 0.5  # of the body's runs of tokens
@@ -51,17 +51,17 @@ def variety(grid: Grid, said: Mapping[str, Said]) -> Sheet:
         vectors = _distinct(own, [behaviour[at] for at in mine])
         texts = [said.get(str(key)) for key in own.key]
         shapes = _distinct(own, [text.shape for text in texts if text]) if all(texts) else None
-        right = [text for text, correct in zip(texts, own.correct, strict=True) if correct]
-        kills = ((full[mine] & ~own.alive).any(axis=1))[own.correct]
-        silent = [bool(text.insensitive) and not kill for text, kill in zip(right, kills, strict=True)
-                  if text is not None and text.insensitive is not None]  # fmt: skip
-        again = [text.restates for text in right if text is not None]
+        idle = own.correct & ~(full[mine] & ~own.alive).any(axis=1)
+        asked = np.array([text is not None and text.insensitive is not None for text in texts]) & own.correct
+        silent = np.array([bool(text and text.insensitive) for text in texts]) & asked & idle
+        known = np.array([text is not None for text in texts]) & own.correct
+        again = np.array([bool(text and text.restates) for text in texts]) & known
         cells = [
             mean(own, shapes) if shapes is not None else Cell(None),
             mean(own, vectors),
-            Cell(float(1 - kills.mean()) if len(kills) else None),
-            Cell(float(np.mean(silent)) if silent else None),
-            Cell(float(np.mean(again)) if again else None),
+            ratio(own, idle, own.correct),
+            ratio(own, silent, asked),
+            ratio(own, again, known),
         ]
         rows.append((model, Cell(float(own.sizes.mean()), digits=1), *cells))
     columns = (

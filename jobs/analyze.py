@@ -31,6 +31,8 @@ def main(arguments: Sequence[str]) -> int:
         "--leave-out", nargs="+", default=[], metavar="TASK", help="published results: tasks that do not count"
     )
     parser.add_argument("--unequal", action="store_true", help="published results: languages are not cut to equal length")
+    parser.add_argument("--code-lines", action="store_true", help="lines of code do not count the comment")
+    parser.add_argument("--empty-is-incomplete", action="store_true", help="over no mutants nobody is complete")
     chosen = parser.parse_args(arguments)
     try:
         if bool(chosen.runs) == bool(chosen.published):
@@ -45,6 +47,10 @@ def main(arguments: Sequence[str]) -> int:
             out = chosen.out or chosen.runs[0]
         if chosen.labels:
             found = found.with_labels(chosen.labels)
+        if chosen.code_lines:
+            found = found.without_comments()
+        if chosen.empty_is_incomplete:
+            found = found.with_empty_incomplete()
         sheets = write(found, out, chosen.trials, chosen.seed)
     except (EnsuresError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)

@@ -12,7 +12,7 @@ from analysis.report import Method
 from analysis.sheets import Sheet
 from analysis.study import Study
 from jobs import pages
-from jobs.study import Run, labelled, of_runs, opened, published
+from jobs.study import Run, body, labelled, of_runs, opened, published
 from jobs.tracker import NoTracker, Tracker
 
 
@@ -26,6 +26,16 @@ class Findings:
     said: Sequence[str]
     drawing: Sheet | None = None
     config: str = ""
+
+    def without_comments(self) -> "Findings":
+        """Lines of code do not count the comment."""
+        lines = {task.id: len(body(task).strip().splitlines()) for task in self.study.grid.tasks}
+        return replace(self, study=replace(self.study, lines=lines))
+
+    def with_empty_incomplete(self) -> "Findings":
+        """Nobody is complete over no mutants."""
+        lenient = self.study.lenient and replace(self.study.lenient, vacuous=False)
+        return replace(self, study=replace(self.study, grid=replace(self.study.grid, vacuous=False), lenient=lenient))
 
     def with_labels(self, path: Path) -> "Findings":
         return replace(self, study=labelled(self.study, path))

@@ -100,14 +100,15 @@ def of_runs(runs: Sequence[Run], rule: str) -> Study:
     if not len(grid):
         raise InputError("there are no verdicts to be analyzed")
     operators, matched = operators_of(grid.tasks)
-    on_mutants: dict[str, Counter[str]] = {}
+    on_mutants: dict[str, dict[str, Counter[str]]] = {}
     needs: dict[str, Sequence[str]] = {}
     known: dict[str, Parts] = {}
     cutoffs: dict[str, str] = {}
     for run, own in zip(runs, grids, strict=True):
         needs |= _needs(run)
-        for model, counts in causes(run.tasks, run.rows, run.view).items():
-            on_mutants.setdefault(model, Counter()).update(counts)
+        for model, by in causes(run.tasks, run.rows, run.view).items():
+            for repository, counts in by.items():
+                on_mutants.setdefault(model, {}).setdefault(repository, Counter()).update(counts)
         if (run.path / CLAUSES).is_dir():
             known |= clauses.parts(from_verdicts(run.tasks, run.verdicts(COLUMNS, CLAUSES), rule, run.view))
         if cutoff := run.config.get("model", {}).get("cutoff"):
@@ -142,16 +143,17 @@ def _by_text(tasks: Iterable[Task]) -> dict[str, list[str]]:
     return {task.id: [] if isinstance(task.source, Program) else list(dependence.needs(task, None)) for task in tasks}
 
 
-def _incorrect(runs: Sequence[Run]) -> dict[str, Counter[str]]:
-    """Section 5.2's categories of candidates that are not correct, by model."""
-    found: dict[str, Counter[str]] = {}
+def _incorrect(runs: Sequence[Run]) -> dict[str, dict[str, Counter[str]]]:
+    """Section 5.2's categories of candidates that are not correct, by model and repository."""
+    found: dict[str, dict[str, Counter[str]]] = {}
     for run in runs:
-        table = run.verdicts(["candidate_id", "model", "subject", "outcome", "reason", "message"])
+        table = run.verdicts(["candidate_id", "model", "repository", "subject", "outcome", "reason", "message"])
         for model in table["model"].unique().to_pylist():
-            found.setdefault(model, Counter())
+            found.setdefault(model, {})
         wrong = pc.and_(pc.equal(table["subject"], "original"), pc.not_equal(table["outcome"], int(Outcome.HOLDS)))
         for row in table.filter(wrong).to_pylist():
-            found[row["model"]][failures.category(row["reason"], row["message"])] += 1
+            of = found[row["model"]].setdefault(row["repository"], Counter())
+            of[failures.category(row["reason"], row["message"])] += 1
     return found
 
 

@@ -83,7 +83,8 @@ def test_false_discovery_by_counting(made: tuple[list[Task], Grid, dict[str, dic
         if complete(task, plain[name], lambda m: "rule" in m.families):
             passed += 1
             failed += not complete(task, plain[name], lambda m: "llm" in m.families)
-    assert ablations.false_discovery(grid, "rule") == pytest.approx(failed / passed)
+    found, complete_over_one = ablations.false_discoveries(grid, "rule")
+    assert (found.sum(), complete_over_one.sum()) == (failed, passed)
 
 
 def test_a_budget_keeps_its_share_and_never_nothing(made: tuple[list[Task], Grid, dict[str, dict[str, int]]]) -> None:
@@ -168,13 +169,13 @@ def test_every_cell_of_a_run_made_by_hand() -> None:
     (rates,) = paper.discovery(grid).rows
     assert [cell.value for cell in rates[3:] if isinstance(cell, Cell)] == [0.5, 0.0]
     figures = {row[1]: (row[2], row[3]) for row in paper.each_operator(grid, {}).rows}
-    assert figures["none"][0] == Cell(0.5, digits=4)
-    assert figures["math"] == (Cell(0.5, digits=4), 1)
+    assert figures["none"][0] == Cell(0.5, 0.5, 0.5, digits=4)
+    assert figures["math"] == (Cell(0.5, 0.5, 0.5, digits=4), 1)
     language = paper.LANGUAGES[task.language.value]
     assert {row[0]: row[2] for row in failures.survivors(grid, {}).rows} == {
-        f"{language}: math": Cell(0.0),
-        f"{language}: llm": Cell(0.5),
-        f"{language}: returns {failures.returned(task)}": Cell(0.25),
+        f"{language}: math": Cell(0.0, 0.0, 0.0),
+        f"{language}: llm": Cell(0.5, 0.5, 0.5),
+        f"{language}: returns {failures.returned(task)}": Cell(0.25, 0.25, 0.25),
     }
     assert comparison.killed(grid).tolist() == [1.0, 0.5]
     given[-1] = {**given[-1], "reason": "condition_raised"}

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis import clauses, comparison, failures, paper, study, subsumption, uncertainty, variety
+from analysis import ablations, clauses, comparison, failures, paper, study, subsumption, uncertainty, variety
 from analysis.clauses import Parts
 from analysis.grid import Grid
 from analysis.reading import from_verdicts
@@ -235,3 +235,16 @@ def test_small_studies_have_dashes_and_no_crash(part: str, grid: Grid, tmp_path:
     sheets = study.tables(found, trials=2)
     study.write(sheets, study.drawn(found, sheets), tmp_path)  # type: ignore[arg-type]
     assert "nan" not in "".join(sheet.markdown() for sheet in sheets)
+
+
+def test_rules_can_be_switched(grid: Grid) -> None:
+    own = grid.only(grid.model == 0)
+    nothing = np.zeros_like(own.full)
+    assert own.complete(nothing).tolist() == own.correct.tolist()
+    never = replace(own, vacuous=False)
+    assert not never.complete(nothing).any()
+    assert never.complete().tolist() == own.complete().tolist()
+    assert ablations.trials(never, lambda rng: [nothing], 0, 2)["m"].mean == 0
+    assert ablations.trials(own, lambda rng: [nothing], 0, 2)["m"].mean == pytest.approx(5 / 6)
+    short = study.Study(own, lines={"one": 3})
+    assert study.lines_of(short) == {"one": 3, "two": TASKS[1].lines, "three": TASKS[2].lines}

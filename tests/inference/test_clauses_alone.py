@@ -33,7 +33,8 @@ def test_icontract_keeps_the_snapshots_that_a_clause_names() -> None:
 
 
 def test_asserts_leave_pass_in_the_others_place() -> None:
-    text = "import re\nfor x in return_value:\n    assert x > 0, 'é'\n    assert x < 9\nif a: assert return_value\nassert (a ==\n  1)"
+    loop = "import re\nfor x in return_value:\n    assert x > 0, 'é'\n    assert x < 9\n"
+    text = loop + "if a: assert return_value\nassert (a ==\n  1)"
     found = clauses(asserts.parse(text))
     alone = asserts.alone(found)
     assert len(alone) == 4
