@@ -115,15 +115,15 @@ def of_runs(runs: Sequence[Run], rule: str) -> Study:
             cutoffs |= dict.fromkeys(own.models, cutoff)
     return Study(
         grid,
-        joined([run.grid(rule, [Reason.CONDITION_RAISED]) for run in runs]),
-        on_mutants,
-        _incorrect(runs),
-        operators,
-        matched,
-        needs,
-        _said(runs, grid),
-        known,
-        cutoffs,
+        lenient=joined([run.grid(rule, [Reason.CONDITION_RAISED]) for run in runs]),
+        on_mutants=on_mutants,
+        incorrect=_incorrect(runs),
+        operators=operators,
+        matched=matched,
+        needs=needs,
+        said=_said(runs, grid),
+        parts=known,
+        cutoffs=cutoffs,
     )
 
 
