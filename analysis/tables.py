@@ -44,7 +44,7 @@ def show(rows: Sequence[dict[str, Any]], stream: TextIO) -> None:
     views = any(VIEWS.get(row["view"], row["view"]) for row in rows)
     columns = ["model", "setting", *(["language"] if several else []), *(["scored on"] if views else []), "rule"]
     for column in columns:
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, no_wrap=column != "model", overflow="fold")
     pairs = any(row["comp_pairs"] is not None for row in rows)
     for column in ("tasks", "unres.", "k", "Corr@k", "Comp@k", "Δ", "ρ", "killed", *(["pairs"] if pairs else [])):
         table.add_column(column, justify="right", no_wrap=True)

@@ -1,7 +1,7 @@
 """A task: one benchmark instance x = (sig, nl, impl, T, M, P) of PostcondBench (3.1), with where it comes from."""
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ensures.keys import content_key
 
@@ -141,3 +141,25 @@ class Task:
     @property
     def key(self) -> str:
         return content_key(self)
+
+
+def halves(task: Task, salt: str) -> tuple[Task, Task]:
+    """The task with one half of its tests and mutants, and with the other: what gives feedback must not score.
+
+    Raises ValueError where there are fewer than two of either.
+    """
+    counted = [mutant for mutant in task.mutants if mutant.excluded is None]
+    if len(task.tests) < 2 or len(counted) < 2:
+        raise ValueError(f"{len(task.tests)} tests and {len(counted)} mutants can't be split in two")
+    tests = sorted(range(len(task.tests)), key=lambda at: content_key(salt, task.tests[at]))
+    mutants = sorted(range(len(counted)), key=lambda at: content_key(salt, counted[at].id))
+
+    def part(of_tests: list[int], of_mutants: list[int]) -> Task:
+        source = task.source
+        if isinstance(source, Program):
+            source = replace(source, inputs=tuple(source.inputs[at] for at in sorted(of_tests)))
+        kept = tuple(counted[at] for at in sorted(of_mutants))
+        return replace(task, source=source, tests=tuple(task.tests[at] for at in sorted(of_tests)), mutants=kept)
+
+    half_tests, half_mutants = len(tests) // 2, len(mutants) // 2
+    return part(tests[:half_tests], mutants[:half_mutants]), part(tests[half_tests:], mutants[half_mutants:])

@@ -5,6 +5,7 @@ A share of what shared executions said is audited; a task in which anything was 
 """
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -48,6 +49,23 @@ class Question:
 
 
 Verdicts = list[list[tuple[Verdict, ...]]]
+MOST_REMEMBERED = 200_000  # (artifact, subject)
+
+
+class Memory:
+    """What was just said of an artifact on a subject, whoever asked: what gave feedback need not be run again to be scored."""
+
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+        self._most = most
+        self._found: OrderedDict[tuple[str, str], tuple[Verdict, ...]] = OrderedDict()
+
+    def recall(self, judged: str, subject: Subject) -> tuple[Verdict, ...] | None:
+        return self._found.get((judged, subject.id))
+
+    def keep(self, judged: str, subject: Subject, verdicts: tuple[Verdict, ...]) -> None:
+        self._found[judged, subject.id] = verdicts
+        while len(self._found) > self._most:
+            self._found.popitem(last=False)
 
 
 def check(session: Session, task: Task, asked: Question) -> Verdicts:
@@ -64,6 +82,7 @@ class _Bench:
     task: Task
     baseline: Baseline
     isolated: bool
+    by: tuple[Any, ...]  # what every verdict depends on beside artifact and subject
     judged: dict[str, str]
     given: list[audit.Given] = field(default_factory=list)  # by shared executions, just now
 
@@ -91,12 +110,14 @@ class Judge:
         limit: Limit = Limit.PAPER,
         audit_fraction: float = 0.0,
         on_verdicts: Callable[[int], None] = lambda added: None,
+        memory: Memory | None = None,
     ) -> None:
         self.pool, self.surveyor = pool, surveyor
         self.shards, self.audits, self.diagnoses = shards, audits, diagnoses
         self._diagnosed = {row["key"] for row in diagnoses.rows(["key"])} if diagnoses is not None else set()
         self.limit, self.audit_fraction, self.on_verdicts = limit, audit_fraction, on_verdicts
         self.isolated = {row["task_id"] for row in audits.rows(["task_id", "agrees"]) if not row["agrees"]}
+        self.memory = memory or Memory(0)
         self.added = 0
         self.unresolved: list[Unresolved] = []
         self._known = Known(shards)
@@ -116,6 +137,26 @@ class Judge:
             for model, setting in dict.fromkeys((c.model, c.setting.value) for c in candidates):
                 self.unresolved.append(Unresolved(task.id, model, setting, str(error)))
 
+    async def verdicts(self, task: Task, candidates: Sequence[Candidate], on_mutants: bool) -> list[dict[str, Verdict]]:
+        """By subject, for each candidate in its first view: on the original, or on the mutants that count. The rows are kept.
+        Raises WorkerLost and PreparationFailed."""
+        baseline = await self.surveyor.of(task)
+        bench = self._bench(task, baseline, candidates)
+        subjects = baseline.counted(task) if on_mutants else [original(task)]
+        asked: dict[Submission, list[Candidate]] = {}
+        for candidate in candidates:
+            assert isinstance(candidate.artifact, Clauses)
+            asked.setdefault(Submission(candidate.artifact, candidate.views), []).append(candidate)
+        batches = [subjects[at : at + BATCH] for at in range(0, len(subjects), BATCH)]
+        found = await ended(self._found(bench, tuple(asked), batch) for batch in batches)
+        said: dict[str, dict[str, Verdict]] = {candidate.key: {} for candidate in candidates}
+        for batch, verdicts in zip(batches, found, strict=True):
+            for index, submission in enumerate(asked):
+                self._add(bench, asked[submission], batch, [of[index] for of in verdicts])
+                for candidate in asked[submission]:
+                    said[candidate.key] |= {s.id: of[index][0] for s, of in zip(batch, verdicts, strict=True)}
+        return [said[candidate.key] for candidate in candidates]
+
     def current(self, row: Mapping[str, Any]) -> bool:
         """Is it a row of this run's limit, and for an isolated task one that was given in isolation?"""
         return row["limit"] == self.limit.value and row["isolated"] == (row["task_id"] in self.isolated)
@@ -123,7 +164,7 @@ class Judge:
     def _bench(self, task: Task, baseline: Baseline, candidates: Sequence[Candidate]) -> "_Bench":
         isolated = task.id in self.isolated
         by = (task.key, self.surveyor.version(task.language), self.limit, baseline.key, isolated)
-        return _Bench(task, baseline, isolated, {c.key: content_key(c.key, c.artifact, *by) for c in candidates})
+        return _Bench(task, baseline, isolated, by, {c.key: content_key(c.key, c.artifact, *by) for c in candidates})
 
     async def _judge(self, bench: "_Bench", candidates: Sequence[Candidate]) -> None:
         await self._verdicts(bench, candidates, [original(bench.task)])
@@ -184,11 +225,24 @@ class Judge:
                 missing.setdefault(Submission(candidate.artifact, candidate.views), []).append(candidate)
         if not missing:
             return
-        asked = Question(tuple(subjects), tuple(missing), bench.isolated)
-        cost = len(subjects) * (0.05 + bench.task.test_seconds)
-        found: Verdicts = await self.pool().submit(Work(bench.task, check, asked, cost, bench.baseline))
+        found = await self._found(bench, tuple(missing), subjects)
         for index, submission in enumerate(missing):
             self._add(bench, missing[submission], subjects, [of[index] for of in found])
+
+    async def _found(self, bench: "_Bench", submissions: Sequence[Submission], subjects: Sequence[Subject]) -> Verdicts:
+        """What is remembered, and the rest by the pool."""
+        judged = [content_key(submission, *bench.by) for submission in submissions]
+        recalled = [[self.memory.recall(key, subject) for key in judged] for subject in subjects]
+        new = [index for index in range(len(submissions)) if any(of[index] is None for of in recalled)]
+        if new:
+            asked = Question(tuple(subjects), tuple(submissions[index] for index in new), bench.isolated)
+            cost = len(subjects) * (0.05 + bench.task.test_seconds)
+            given: Verdicts = await self.pool().submit(Work(bench.task, check, asked, cost, bench.baseline))
+            for subject, of, told in zip(subjects, recalled, given, strict=True):
+                for index, verdicts in zip(new, told, strict=True):
+                    of[index] = verdicts
+                    self.memory.keep(judged[index], subject, verdicts)
+        return [[verdicts or () for verdicts in of] for of in recalled]
 
     def _add(
         self,

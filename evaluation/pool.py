@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -56,12 +56,13 @@ class _Unit:
 
 
 class Pool:
-    """Work is lost with its worker and done again elsewhere, at most `RETRIES` times."""
+    """Work is lost with its worker and done again elsewhere, at most `RETRIES` times. `sessions`: how many tasks a worker
+    keeps open (`Station`)."""
 
-    def __init__(self, slots: Sequence[Slot]) -> None:
-        self.slots = list(slots)
+    def __init__(self, slots: Sequence[Slot], sessions: int = 1) -> None:
+        self.slots, self.sessions = list(slots), sessions
         self._pending: dict[str, list[_Unit]] = defaultdict(list)
-        self._open: dict[int, str] = {}
+        self._open: dict[int, deque[str]] = {index: deque(maxlen=sessions) for index in range(len(slots))}
         self._wake = asyncio.Condition()
         self._stopped = False
         self._runners = [asyncio.ensure_future(self._serve(index)) for index in range(len(self.slots))]
@@ -95,9 +96,9 @@ class Pool:
         while True:
             async with self._wake:
                 unit = self._next(index, other=False)
-                if unit is None and index in self._open:
+                if unit is None and self._open[index]:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait_for(lambda: self._pending.get(self._open[index])), LINGER)
+                        await asyncio.wait_for(self._wake.wait_for(lambda: self._mine(index)), LINGER)
                 while (unit := unit or self._next(index)) is None:
                     await self._wake.wait()
             if unit.done.done():
@@ -125,15 +126,21 @@ class Pool:
         else:
             unit.done.set_result(result)
 
+    def _mine(self, index: int) -> str | None:
+        """A task with work among those that this worker has open, the last one first."""
+        return next((task for task in reversed(self._open[index]) if self._pending.get(task)), None)
+
     def _next(self, index: int, other: bool = True) -> _Unit | None:
-        """A unit of the task that this worker has open; else, if `other`, of the costliest that nobody has; else of any."""
-        waiting = {task: units for task, units in self._pending.items() if units}
-        mine = self._open.get(index)
-        if mine not in waiting:
+        """A unit of a task that this worker has open; else, if `other`, of the costliest that nobody has; else of any."""
+        mine = self._mine(index)
+        if mine is None:
+            waiting = {task: units for task, units in self._pending.items() if units}
             if not waiting or not other:
                 return None
-            taken = set(self._open.values())
+            taken = {task for tasks in self._open.values() for task in tasks}
             free = {task: units for task, units in waiting.items() if task not in taken} or waiting
             mine = max(free, key=lambda task: (sum(unit.work.cost for unit in free[task]), task))
-            self._open[index] = mine
-        return waiting[mine].pop(0)
+        else:
+            self._open[index].remove(mine)
+        self._open[index].append(mine)
+        return self._pending[mine].pop(0)

@@ -96,6 +96,36 @@ AUDITS = pa.schema(
         ("seconds", pa.float64()),
     ]
 )
+TURNS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("request", pa.string()),  # of the sample's conversation
+        ("task_id", pa.string()),
+        ("model", pa.string()),
+        ("setting", pa.string()),
+        ("sample", pa.int32()),
+        ("number", pa.int32()),
+        ("kind", pa.string()),
+        ("text", pa.string()),
+        ("said", pa.string()),
+        ("thought", pa.string()),
+        ("proposal", pa.string()),
+        ("observation", pa.string()),
+        ("correct", pa.bool_()),
+        ("score", pa.float64()),
+        ("caught", pa.list_(pa.string())),
+        ("mutants", pa.int32()),
+        ("feedback", pa.string()),
+        ("left_out", pa.list_(pa.string())),
+        ("prompt_tokens", pa.int32()),
+        ("cached_tokens", pa.int32()),
+        ("completion_tokens", pa.int32()),
+        ("thinking", pa.string()),
+        ("cost", pa.float64()),
+        ("seconds", pa.float64()),
+        ("finish_reason", pa.string()),
+    ]
+)
 DIAGNOSES = pa.schema(
     [
         ("key", pa.string()),

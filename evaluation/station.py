@@ -1,6 +1,7 @@
-"""A station: keeps the session of one task open, and does what is asked of it. One for each worker."""
+"""A station: keeps the sessions of the last tasks open, and does what is asked of it. One for each worker."""
 
 import contextlib
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,35 +24,47 @@ class Work:
 
 
 class Station:
-    """`checkers` gives the checker of a task, `workspaces` makes its workspace ready. Not for several threads."""
+    """`checkers` gives the checker of a task, `workspaces` makes its workspace ready. Not for several threads.
 
-    def __init__(self, checkers: Callable[[Task], Checker], workspaces: Callable[[Task], Any]) -> None:
-        self.checkers, self.workspaces = checkers, workspaces
-        self._key: str | None = None
-        self._session: Session | None = None
+    `sessions`: how many tasks are kept open. One is enough where a task is done with before the next; strategies that wait
+    for a model between two questions come back.
+    """
+
+    def __init__(self, checkers: Callable[[Task], Checker], workspaces: Callable[[Task], Any], sessions: int = 1) -> None:
+        self.checkers, self.workspaces, self.sessions = checkers, workspaces, sessions
+        self._open: OrderedDict[str, Session] = OrderedDict()
 
     def run(self, work: Work) -> Any:
         """The operation's result. Raises PreparationFailed (the task's) and WorkerLost (try again)."""
-        session = self._open(work.task, work.baseline)
+        key = _key(work.task)
+        session = self._session(key, work.task, work.baseline)
         try:
             return work.operation(session, work.task, work.payload)
         except WorkerLost:
-            self.close()
+            self._end(key)
             raise
 
-    def _open(self, task: Task, baseline: Baseline | None) -> Session:
-        # mutants do not matter to a session: a task before and after their making shares one
-        key = f"{task.id}\0{task.implementation}\0{task.tests}"
-        if self._session is None or self._key != key:
-            self.close()
-            self._session = self.checkers(task).prepare(task, self.workspaces(task), baseline)
-            self._key = key
-        elif baseline is not None:
-            self._session.baseline = baseline
-        return self._session
+    def _session(self, key: str, task: Task, baseline: Baseline | None) -> Session:
+        if key in self._open:
+            self._open.move_to_end(key)
+            if baseline is not None:
+                self._open[key].baseline = baseline
+        else:
+            while len(self._open) >= self.sessions:
+                self._end(next(iter(self._open)))
+            self._open[key] = self.checkers(task).prepare(task, self.workspaces(task), baseline)
+        return self._open[key]
+
+    def _end(self, key: str) -> None:
+        session = self._open.pop(key)
+        with contextlib.suppress(Exception):
+            session.close()
 
     def close(self) -> None:
-        session, self._session, self._key = self._session, None, None
-        if session is not None:
-            with contextlib.suppress(Exception):
-                session.close()
+        for key in list(self._open):
+            self._end(key)
+
+
+def _key(task: Task) -> str:
+    """Mutants do not matter to a session: a task before and after their making shares one."""
+    return f"{task.id}\0{task.implementation}\0{task.tests}"

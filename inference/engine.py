@@ -7,17 +7,37 @@ from typing import Any, Protocol
 from ensures.candidate import Clauses
 from ensures.task import Setting, Task
 
+Message = dict[str, str]  # role and content
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What an engine that reads prompts is sent: one user message, no system message (as published).
+    """What an engine that reads prompts is sent: a user's message, no system message (as published), and what was said since.
 
-    `left_out` names what of the file is missing so that the prompt fits into the model's context.
+    `turns`: the model's answer, what it was told, and so on by turns; empty or of even length, so that the user speaks last.
+    `left_out` names what of the file, or of the conversation, is missing so that the prompt fits into the model's context.
     """
 
     text: str
     hash: str
     left_out: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        roles = ("assistant", "user") * (len(self.turns) // 2)
+        said = zip(("user", *roles), (self.text, *self.turns), strict=True)
+        return [{"role": role, "content": content} for role, content in said]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a strategy asks of the sampling in place of the model's own; None leaves it. A completion ends behind the first
+    of `stop`, which stays in its text where the engine keeps it."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +52,7 @@ class Request:
     samples: Sequence[int]
     seed: int
     prompts: Sequence[Prompt] = ()
+    wanted: Wanted = Wanted()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from inference.engine import Prompt
 
 
-async def fitted(prompts: Sequence[Prompt], excess: Callable[[str], Awaitable[int]]) -> Prompt | None:
+async def fitted(prompts: Sequence[Prompt], excess: Callable[[Prompt], Awaitable[int]]) -> Prompt | None:
     """By bisection: each prompt is shorter than the one before. None where not even the last fits."""
-    if await excess(prompts[-1].text) > 0:
+    if await excess(prompts[-1]) > 0:
         return None
     low, high = 0, len(prompts) - 1  # the one at `high` fits
     while low < high:
         middle = (low + high) // 2
-        if await excess(prompts[middle].text) > 0:
+        if await excess(prompts[middle]) > 0:
             low = middle + 1
         else:
             high = middle

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ensures.errors import EngineFailed, InputError
+from inference.engine import Message
 from inference.sampling import Sampling
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ LOSSES = 3  # times that one request, or the start of one replica, may fail befo
 class Ask:
     """n samples of one prompt; sample i is drawn with seed + i."""
 
-    text: str
+    messages: list[Message]
     n: int
     seed: int
     sampling: Sampling
@@ -55,7 +56,7 @@ class Replica(Protocol):
 
     async def generate(self, ask: Ask) -> Reply: ...
 
-    async def excess(self, text: str, sampling: Sampling) -> int:
+    async def excess(self, messages: list[Message], sampling: Sampling) -> int:
         """Tokens by which prompt and answer exceed the context; 0 or less: they fit."""
         ...
 

@@ -25,6 +25,7 @@ from inference.engine import Prompt
 from inference.source import Function, java, python
 
 TEMPLATES = Path(__file__).parent / "templates"
+TURNED = ("greedy", "exploratory")  # strategies with templates of their own
 LADDER = "1"  # raised when the rungs change: part of every completion's key
 ALONE = "the whole file around the method"
 _SOURCES: dict[Language, ModuleType] = {Language.PYTHON: python, Language.JAVA: java}
@@ -45,7 +46,7 @@ def check(config: PromptConfig) -> None:
     if config.path and not Path(config.path).is_dir():
         raise InputError(f"prompt.path={config.path} is not a folder")
     folders = [Path(config.path)] * bool(config.path) + [TEMPLATES]
-    known = sorted({path.stem for folder in folders for path in folder.glob("*/*.jinja")} - {"guidance"})
+    known = sorted({path.stem for folder in folders for path in folder.glob("*/*.jinja")} - {"guidance", *TURNED})
     if config.template not in known:
         raise InputError(f"prompt.template={config.template} is not known; choose one of {', '.join(known)}")
 

@@ -2,8 +2,10 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
+
+from inference.engine import Wanted
 
 
 class Preset(enum.StrEnum):
@@ -34,6 +36,16 @@ class Sampling:
     top_k: int = 0
     min_p: float = 0.0
     repetition_penalty: float = 1.0
+    stop: tuple[str, ...] = ()
+
+    def wanting(self, wanted: Wanted) -> "Sampling":
+        """With what a strategy asks for in its place."""
+        return replace(
+            self,
+            temperature=self.temperature if wanted.temperature is None else wanted.temperature,
+            max_tokens=wanted.max_tokens or self.max_tokens,
+            stop=wanted.stop or self.stop,
+        )
 
 
 def resolve(

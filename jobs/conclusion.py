@@ -28,6 +28,7 @@ from inference.dialects import icontract
 from jobs import findings
 from jobs.config import RunConfig, plain
 from jobs.drawing import Row
+from jobs.labels import leaky, shown
 from jobs.pages import Slices
 from jobs.pipeline import Pipeline
 from jobs.study import NEEDS
@@ -42,7 +43,7 @@ class Conclusion:
 
     def __init__(self, pipeline: Pipeline, config: RunConfig) -> None:
         self.pipeline, self.config = pipeline, config
-        self.folder, self.tasks, self.engine = pipeline.folder, pipeline.tasks, pipeline.engine
+        self.folder, self.tasks, self.engine = pipeline.folder, pipeline.scored, pipeline.engine
         self.warnings, self.unresolved = pipeline.warnings, pipeline.unresolved
 
     def generated(self, seconds: float) -> None:
@@ -63,7 +64,7 @@ class Conclusion:
         verdicts, diagnosed = self._verdicts(), self._diagnosed()
         scored: list[metrics.Scored] = []
         missing: list[metrics.Expected] = []
-        shown: list[Summary] = []
+        lines: list[Summary] = []
         changed: int | None = None
         for task in tasks:  # one at a time: memory does not grow with the number of verdicts
             rows, other = self._current(verdicts.of(task.id))
@@ -71,18 +72,24 @@ class Conclusion:
             of_task = metrics.score(rows, self._expected(task, candidates[task.id]))
             scored += of_task[0]
             missing += of_task[1]
-            shown += summaries([task], candidates, rows, diagnosed)
+            lines += summaries([task], candidates, rows, diagnosed)
         if not scored and not missing:
             raise InputError(f"model={self.engine.name} has nothing for any of the {len(self.tasks)} tasks of this dataset")
         audited = audit.agreement(self.folder.audits.rows())
         rows = metrics.summarize(scored, missing, self.config.reported, self.config.seed)
+        settings = plain(self.config)
+        rows = [{**row, "model": shown(row["model"], settings)} for row in rows]
+        if leaky(settings):
+            self.warnings.append(
+                "what gave feedback also scores: figures are marked leaky; strategy.feedback_split=true keeps them apart"
+            )
         drawn = generation.drawn(completions)
-        said = [*reasons(shown), *tables.audit_lines(audited), *emptiness(shown), *generation.lines(drawn, self._currency)]
+        said = [*reasons(lines), *tables.audit_lines(audited), *emptiness(lines), *generation.lines(drawn, self._currency)]
         made = [dataclasses.asdict(item) for item in drawn]
         self.folder.write("metrics.json", tables.metrics_json(rows, made, said))
         tables.write(rows, self.folder.path / "tables")
         page = self._study(rows, tracker)
-        tracker.result(rows, (summary.row() for summary in shown))
+        tracker.result(rows, (summary.row() for summary in lines))
         tables.show(rows, sys.stdout)
         self._warn_of(known)
         for line in said:

@@ -5,11 +5,13 @@ and its `+` lets anything in: both are caught here, and Hydra writes nothing of 
 """
 
 import difflib
+import enum
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -41,6 +43,10 @@ from inference.engines.replay import ReplayConfig
 from inference.engines.vllm import VllmConfig
 from inference.prompts import PromptConfig
 from inference.prompts import check as check_prompt
+from inference.strategies import multi_turn, random_sampling
+from inference.strategies.exploratory import ExploratoryConfig
+from inference.strategies.greedy import GreedyConfig
+from inference.strategies.random_sampling import RandomSamplingConfig
 from inference.strategies.single_pass import SinglePassConfig
 from jobs.ray_cluster import LocalClusterConfig, NoClusterConfig
 from jobs.tracker import NoTrackerConfig, WandbConfig
@@ -64,6 +70,7 @@ class EvaluationConfig:
     workers: int = 0  # 0: one a core
     timeout: float = 30.0  # seconds for one whole execution of a subject's covering tests
     limit: Limit = Limit.PAPER  # measured: ten times what the original takes, where that is less than timeout
+    sessions: int = 4  # tasks that a worker keeps open where a strategy waits for feedback
     clauses: bool = False  # every clause of every candidate is judged alone, too
     audit_fraction: float = 0.02  # of the verdicts of shared executions, repeated in isolation; 0: none
 
@@ -109,7 +116,12 @@ SCHEMAS: dict[str, dict[str, type]] = {
         "openai": OpenaiConfig,
     },
     "prompt": {"paper": PromptConfig},
-    "strategy": {"single_pass": SinglePassConfig},
+    "strategy": {
+        "single_pass": SinglePassConfig,
+        "random_sampling": RandomSamplingConfig,
+        "greedy": GreedyConfig,
+        "exploratory": ExploratoryConfig,
+    },
     "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "jml": JmlConfig, "assert": AssertConfig},
     "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
     "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
@@ -180,10 +192,34 @@ def _apart(run: Sequence[str], told: Sequence[str]) -> list[str]:
 
 def _as_meant(override: str) -> str:
     """`+model=x` where there is a model already is `model=x`; a mapping's keys are the user's own (Hydra: adding)."""
-    key = override.lstrip("+").partition("=")[0]
+    key, _, value = override.lstrip("+").partition("=")
+    kind = _enums().get(key)
+    if kind is not None and value in [member.value for member in kind]:
+        override = f"{key}={kind(value).name}"  # OmegaConf knows them by name alone
     if key in GROUPS:
         return override.lstrip("+")
     return f"++{override.lstrip('+')}" if key in MAPPINGS else override
+
+
+@cache
+def _enums() -> dict[str, type[enum.Enum]]:
+    """Keys whose values are of an enumeration. A key that several choices of a group have is the same in all."""
+    found: dict[str, type[enum.Enum]] = {}
+
+    def look(kind: type, prefix: str) -> None:
+        hints = get_type_hints(kind)
+        for entry in fields(kind):
+            hint = hints[entry.name]
+            if isinstance(hint, type) and issubclass(hint, enum.Enum):
+                found[prefix + entry.name] = hint
+            elif is_dataclass(hint):
+                look(hint, f"{prefix}{entry.name}.")  # type: ignore[arg-type]
+
+    look(RunConfig, "")
+    for group, schemas in SCHEMAS.items():
+        for schema in schemas.values():
+            look(schema, f"{group}.")
+    return found
 
 
 def known_keys(node: Any = None, prefix: str = "") -> list[str]:
@@ -318,6 +354,16 @@ def _check(config: RunConfig) -> None:
     if "/" in config.name or config.name in (".", ".."):
         raise InputError(f"name={config.name}: a run's name is one folder's name; out= says where it stands")
     check_prompt(config.prompt)
+    if config.evaluation.sessions < 1:
+        raise InputError(f"evaluation.sessions={config.evaluation.sessions}: at least one")
+    if isinstance(config.strategy, multi_turn.MultiTurnConfig):
+        multi_turn.check(config.strategy)
+    if isinstance(config.strategy, RandomSamplingConfig):
+        random_sampling.check(config.strategy)
+    if config.strategy.name != "single_pass" and config.model.engine in ("invariants", "reference"):
+        raise InputError(f"strategy={config.strategy.name} needs a model that reads prompts; choose another model=")
+    if isinstance(config.strategy, multi_turn.MultiTurnConfig) and config.model.engine == "replay":
+        raise InputError(f"strategy={config.strategy.name} can't be replayed: its prompts depend on its answers")
 
 
 def plain(config: RunConfig) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from evaluation.workspace import module_text
 from inference.engine import Completion, Engine, Prompt
 from inference.engines.replay import Replay
 from inference.prompts import Ladder, PromptConfig
-from inference.strategy import Assignment, Strategy, Tools
+from inference.strategy import Assignment, Journal, Judge, Strategy, Tools
 from jobs.progress import Display
 
 TOO_LONG = "the prompt with the method alone exceeds the model's context"
@@ -56,7 +57,10 @@ class Drawing:
         prompt: PromptConfig,
         repositories: dict[str, str],
         display: Display,
+        judge: Judge | None = None,
+        journal: Journal | None = None,
     ) -> None:
+        self.judge, self.journal = judge, journal
         self.engine, self.strategy, self.dialects, self.parse = engine, strategy, dialects, parse
         self.completions, self.prompts = completions, prompts
         self.k, self.seed, self.keyed, self.prompt = k, seed, keyed, prompt
@@ -74,7 +78,8 @@ class Drawing:
         work, rows = await self._assignment(task, setting)
         self.display.done("completions", len(rows))
         if work.samples:
-            tools = Tools(self.engine, lambda text: self.parse(text, task.language), partial(self._record, rows))
+            own = (partial(self._record, rows), self.judge, self.journal)
+            tools = Tools(self.engine, lambda text: self.parse(text, task.language), *own)
             await self.strategy.infer(work, tools)
         return self._mine(rows)
 
@@ -106,10 +111,12 @@ class Drawing:
         request = content_key(self._task_keys[task.id], setting, self.engine.identity, whole, self.keyed, self.seed)
         keys = [content_key(request, sample) for sample in range(self.k)]
         missing = [sample for sample, key in enumerate(keys) if key not in self._stored]
-        if missing and isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.k:
+        each = getattr(self.keyed, "mu", 1)  # draws that one answer may take
+        if missing and isinstance(self.engine, Replay) and self.engine.samples(task, setting) < self.k * each:
+            wanted = f"k={self.k}" if each == 1 else f"k={self.k} times strategy.mu={each}"
             raise InputError(
                 f"the recorded completions hold {self.engine.samples(task, setting)} samples of {task.id} in "
-                f"{setting.value}, k={self.k} are wanted; set k"
+                f"{setting.value}, {wanted} are wanted; set k"
             )
         return Assignment(task, setting, missing, seed_from(request), request, prompts), self._stored.rows(keys)
 
@@ -118,7 +125,8 @@ class Drawing:
         if not isinstance(task.source, Program):
             workspace = await asyncio.to_thread(construction.workspace, task, self.repositories)
             module = module_text(workspace, task)
-        ladder = Ladder(task, setting, module, self.prompt, self.dialects[task.language])
+        prompt = replace(self.prompt, template=self.strategy.template or self.prompt.template)
+        ladder = Ladder(task, setting, module, prompt, self.dialects[task.language])
         if len(module) > LONG:
             await asyncio.to_thread(partial(ladder.__getitem__, 0))
         return ladder

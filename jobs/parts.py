@@ -32,6 +32,11 @@ from inference.engines.replay import Replay
 from inference.engines.vllm import Vllm, gpus_for, locate, replicas_for
 from inference.engines.vllm_replica import Serving, VllmReplica
 from inference.fleet import Replica
+from inference.strategies.exploratory import Exploratory, ExploratoryConfig
+from inference.strategies.greedy import Greedy, GreedyConfig
+from inference.strategies.random_sampling import RandomSampling, RandomSamplingConfig
+from inference.strategies.single_pass import SinglePass
+from inference.strategy import Strategy
 from jobs.config import AutoCheckerConfig, RunConfig
 from jobs.observer import PoolObserver
 from jobs.progress import Display
@@ -68,6 +73,16 @@ class Parts:
             _needs_vllm(model.name)
             return Vllm(model, locate(model, partial(tiny.checkpoint, cache=environment.cache_root())), self._launch)
         return Replay(model)
+
+    def strategy(self) -> Strategy:
+        config = self.config.strategy
+        if isinstance(config, ExploratoryConfig):
+            return Exploratory(config)
+        if isinstance(config, GreedyConfig):
+            return Greedy(config)
+        if isinstance(config, RandomSamplingConfig):
+            return RandomSampling(config)
+        return SinglePass(config)
 
     def _sandbox(self) -> Sandbox:
         sandbox, warnings = choose(self.config.sandbox.kind, hostile=self.engine.hostile)
@@ -132,14 +147,15 @@ class Parts:
 
     def pool(self) -> Pool:
         if self._pool is None:
-            make = partial(_station, dict(self.checkers), dict(self.config.dataset.repositories))
+            sessions = self.config.evaluation.sessions if self.config.strategy.name != "single_pass" else 1
+            make = partial(_station, dict(self.checkers), dict(self.config.dataset.repositories), sessions)
             slots: list[Slot]
             if self.config.cluster.kind == "none":
                 slots = [LocalSlot(make())]
             else:
                 self.cluster()
                 slots = [RaySlot(make) for _ in range(self.workers)]
-            self._pool = Pool(slots)
+            self._pool = Pool(slots, sessions)
         return self._pool
 
     async def _launch(self, engine: Vllm) -> Sequence[Replica]:
@@ -198,5 +214,5 @@ def _fits_without_gpu(engine: Vllm) -> None:
         )
 
 
-def _station(checkers: dict[Language, Checker], repositories: dict[str, str]) -> Station:
-    return Station(lambda task: checkers[task.language], partial(construction.workspace, given=repositories))
+def _station(checkers: dict[Language, Checker], repositories: dict[str, str], sessions: int) -> Station:
+    return Station(lambda task: checkers[task.language], partial(construction.workspace, given=repositories), sessions)

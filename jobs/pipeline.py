@@ -16,11 +16,11 @@ from benchmark.source import select
 from construction import sample as construction
 from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped, WorkerLost
 from ensures.task import Setting, Task
-from evaluation.judge import Judge, Unresolved
+from evaluation.judge import Judge, Memory, Unresolved
 from evaluation.pool import ended
-from inference.strategies.single_pass import SinglePass
 from jobs.config import RunConfig
 from jobs.drawing import Drawing, Row
+from jobs.feedback import JudgeFeedback, TurnRows, half
 from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import TASKS, RunFolder
@@ -36,9 +36,11 @@ class Pipeline:
         self.config, self.folder, self.display = config, folder, display
         self.unresolved: list[Unresolved] = []
         self.tasks: tuple[Task, ...] = ()
+        self.scored: tuple[Task, ...] = ()  # with the tests and mutants that score
         self.parts = Parts(config, folder, display)
         self.warnings = self.parts.warnings
         self.engine = self.parts.engine
+        memory = Memory()
         self.judge = Judge(
             self.parts.pool,
             self.parts.surveyor,
@@ -48,7 +50,22 @@ class Pipeline:
             config.evaluation.limit,
             config.evaluation.audit_fraction,
             lambda added: display.done("verdicts", added),
+            memory,
         )
+        strategy = self.parts.strategy()
+        feedback: JudgeFeedback | None = None
+        if strategy.judges:
+            asked = Judge(
+                self.parts.pool,
+                self.parts.surveyor,
+                folder.feedback,
+                folder.audits,
+                None,
+                config.evaluation.limit,
+                on_verdicts=lambda added: display.done("verdicts as feedback", added),
+                memory=memory,
+            )
+            feedback = JudgeFeedback(asked, lambda task: half(task, 0) if self.split else task, strategy.rule)
         self.clauses: Judge | None = None
         if config.evaluation.clauses:
             self.clauses = Judge(
@@ -62,7 +79,7 @@ class Pipeline:
             )
         self.drawing = Drawing(
             self.engine,
-            SinglePass(),
+            strategy,
             {language: checker.name for language, checker in self.parts.checkers.items()},
             self.parts.parse,
             folder.completions,
@@ -73,6 +90,8 @@ class Pipeline:
             prompt=config.prompt,
             repositories=dict(config.dataset.repositories),
             display=display,
+            judge=feedback,
+            journal=TurnRows(folder.turns, self.engine.name) if strategy.judges else None,
         )
         self._room = asyncio.Event()
         self._drawing = 0  # samples being drawn
@@ -120,6 +139,7 @@ class Pipeline:
 
     async def _begin(self) -> None:
         self.tasks = await self._read()
+        self.scored = tuple(self._scored(task) for task in self.tasks)
         self.begun = True
         self.folder.manifest(
             seed=self.config.seed,
@@ -131,10 +151,22 @@ class Pipeline:
         self.published()
         self.display.expect("tasks", len(self.tasks))
 
+    @property
+    def split(self) -> bool:
+        """Do feedback and score come from disjoint tests and mutants?"""
+        return bool(getattr(self.config.strategy, "feedback_split", False))
+
+    def _scored(self, task: Task) -> Task:
+        """A task that is too small to be split stays whole: its feedback can't be had, and it is unresolved."""
+        try:
+            return half(task, 1) if self.split else task
+        except PreparationFailed:
+            return task
+
     def published(self) -> list[Task]:
         """The tasks as they are scored here, without the mutants that a baseline leaves out; into the run folder."""
-        known = {task.id: self.parts.surveyor.known(task) for task in self.tasks}
-        tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.tasks]
+        known = {task.id: self.parts.surveyor.known(task) for task in self.scored}
+        tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.scored]
         schema.write(tasks, self.folder.path / TASKS)
         return tasks
 
@@ -223,6 +255,7 @@ class Pipeline:
             if self._stopped:
                 raise Stopped()
             candidates = [self.drawing.candidate(task, row) for row in rows]
+            task = self._scored(task)
             await self.judge.judge(task, candidates)
             if self.clauses is not None:
                 await self.clauses.judge(

@@ -11,6 +11,7 @@ import subprocess
 from typing import Any
 
 from ensures.errors import EngineFailed, EnsuresError
+from inference.engine import Message
 from inference.engines.vllm_replica import ENVIRONMENT, Serving, VllmReplica
 from inference.fleet import Ask, Reply
 from inference.sampling import Sampling
@@ -78,8 +79,8 @@ class RayReplica:
         reply: Reply = await self._call("generate", ask)
         return reply
 
-    async def excess(self, text: str, sampling: Sampling) -> int:
-        return int(await self._call("excess", text, sampling))
+    async def excess(self, messages: list[Message], sampling: Sampling) -> int:
+        return int(await self._call("excess", messages, sampling))
 
     async def pid(self) -> int:
         return int(await self._actor.pid.remote())

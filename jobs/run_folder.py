@@ -13,13 +13,13 @@ import yaml
 from filelock import FileLock, Timeout
 
 from ensures.errors import InputError
-from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, DIAGNOSES, PROMPTS, VERDICTS, Shards
+from evaluation.rows import AUDITS, BASELINES, COMPLETIONS, DIAGNOSES, PROMPTS, TURNS, VERDICTS, Shards
 
 TASKS = "tasks.parquet"
 
 # May change between invocations of one run; k and dataset.limit may only grow.
 FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
-FREE += ["evaluation.clauses"]
+FREE += ["evaluation.clauses", "evaluation.sessions"]
 FREE += ["report_k", "name", "out"]
 FREE += [f"model.{key}" for key in ("replicas", "tensor_parallel", "concurrent", "memory_fraction", "cpu_cache_gb", "price")]
 FREE += [f"model.{key}" for key in ("request_seconds", "attempts", "pause_seconds")]
@@ -54,6 +54,8 @@ class RunFolder:
         self.baselines = Shards(path / "baselines", BASELINES)
         self.verdicts = Shards(path / "verdicts", VERDICTS)
         self.clauses = Shards(path / "clauses", VERDICTS)  # on every clause alone, where that is asked for
+        self.turns = Shards(path / "turns", TURNS)
+        self.feedback = Shards(path / "feedback", VERDICTS)  # what strategies were told; it scores nobody
         self.audits = Shards(path / "audits", AUDITS)
         self.diagnoses = Shards(path / "diagnoses", DIAGNOSES)
 
@@ -122,7 +124,8 @@ class RunFolder:
 
     @property
     def _all(self) -> tuple[Shards, ...]:
-        return self.completions, self.prompts, self.baselines, self.verdicts, self.clauses, self.audits, self.diagnoses
+        judged = (self.verdicts, self.clauses, self.feedback, self.audits, self.diagnoses)
+        return (self.completions, self.prompts, self.turns, self.baselines, *judged)
 
 
 def _choice(flat: dict[str, Any], group: str) -> Any:

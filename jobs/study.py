@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import yaml
 from pyarrow import csv
 
-from analysis import clauses, comparison, failures, variety
+from analysis import clauses, failures, variety
 from analysis.ablations import RULE, counted
 from analysis.clauses import Parts
 from analysis.grid import Grid
@@ -29,6 +29,7 @@ from ensures.verdict import Outcome, Reason
 from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, VERDICTS, stored
 from inference.dialects import answer
 from inference.source import java, python
+from jobs.labels import shown
 from jobs.run_folder import TASKS
 
 NEEDS = "dependence.json"
@@ -61,8 +62,10 @@ class Run:
     def grid(self, rule: str, also: Sequence[str] = ()) -> Grid:
         grid = from_verdicts(self.tasks, self.rows, rule, self.view, also)
         grid = grid.resolved(self.config.get("k", 1), self._asked())
-        guided = self.config.get("prompt", {}).get("guidance", False)
-        return replace(grid, models=tuple(map(_guided, grid.models))) if guided else grid
+        return replace(grid, models=tuple(self.label(model) for model in grid.models))
+
+    def label(self, model: str) -> str:
+        return shown(model, self.config)
 
     def _asked(self) -> Iterable[tuple[str, str]]:
         """Every task in every setting, of engines that read prompts; recorded completions need not cover all."""
@@ -71,10 +74,6 @@ class Run:
         if self.config.get("model", {}).get("engine") == "replay":
             return []
         return [(task.id, setting) for task in self.tasks for setting in settings or present]
-
-
-def _guided(model: str) -> str:
-    return model + comparison.GUIDED
 
 
 def opened(path: Path) -> Run:
@@ -108,7 +107,7 @@ def of_runs(runs: Sequence[Run], rule: str) -> Study:
         needs |= _needs(run)
         for model, by in causes(run.tasks, run.rows, run.view).items():
             for repository, counts in by.items():
-                on_mutants.setdefault(model, {}).setdefault(repository, Counter()).update(counts)
+                on_mutants.setdefault(run.label(model), {}).setdefault(repository, Counter()).update(counts)
         if (run.path / CLAUSES).is_dir():
             known |= clauses.parts(from_verdicts(run.tasks, run.verdicts(COLUMNS, CLAUSES), rule, run.view))
         if cutoff := run.config.get("model", {}).get("cutoff"):
@@ -149,10 +148,10 @@ def _incorrect(runs: Sequence[Run]) -> dict[str, dict[str, Counter[str]]]:
     for run in runs:
         table = run.verdicts(["candidate_id", "model", "repository", "subject", "outcome", "reason", "message"])
         for model in table["model"].unique().to_pylist():
-            found.setdefault(model, {})
+            found.setdefault(run.label(model), {})
         wrong = pc.and_(pc.equal(table["subject"], "original"), pc.not_equal(table["outcome"], int(Outcome.HOLDS)))
         for row in table.filter(wrong).to_pylist():
-            of = found[row["model"]].setdefault(row["repository"], Counter())
+            of = found[run.label(row["model"])].setdefault(row["repository"], Counter())
             of[failures.category(row["reason"], row["message"])] += 1
     return found
 

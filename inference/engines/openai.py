@@ -21,7 +21,7 @@ import tenacity
 from ensures.candidate import CONTEXT
 from ensures.errors import EngineFailed, InputError, PromptTooLong, Stopped
 from ensures.task import Setting, Task
-from inference.engine import Completion, Prompt, Request
+from inference.engine import Completion, Prompt, Request, Wanted
 from inference.fit import fitted, runs
 from inference.prompts import LADDER
 from inference.sampling import Preset, SamplingConfig, given
@@ -170,23 +170,25 @@ class Openai:
 
     async def _draw(self, request: Request, first: int, n: int) -> list[Completion]:
         prompt: Prompt | None = request.prompts[0]
+        answer = request.wanted.max_tokens or self.config.max_tokens
+
+        async def excess(one: Prompt) -> int:
+            """By the tokens a character that the server's own figures gave, where it gave any."""
+            return int(_length(one) * self._per_token) + answer - self._limit if self._limit else 0
+
         for _ in range(6):
             assert prompt is not None
             try:
-                if await self._excess(prompt.text) > 0:
+                if await excess(prompt) > 0:
                     raise PromptTooLong(1)
-                return await self._drawn(prompt, request.seed, first, n)
+                return await self._drawn(prompt, request, first, n)
             except PromptTooLong:
-                prompt = await fitted(request.prompts, self._excess)
+                prompt = await fitted(request.prompts, excess)
                 if prompt is None:
                     break
         return [Completion(sample, "", CONTEXT, request.prompts[-1]) for sample in range(first, first + n)]
 
-    async def _excess(self, text: str) -> int:
-        """By the tokens a character that the server's own figures gave, where it gave any."""
-        return int(len(text) * self._per_token) + self.config.max_tokens - self._limit if self._limit else 0
-
-    async def _drawn(self, prompt: Prompt, seed: int, first: int, n: int) -> list[Completion]:
+    async def _drawn(self, prompt: Prompt, request: Request, first: int, n: int) -> list[Completion]:
         """n samples; what an answer lacks of them is asked for again."""
         found: list[Completion] = []
         while len(found) < n:
@@ -195,7 +197,7 @@ class Openai:
                 if self._stopped:
                     raise Stopped()
                 started = time.monotonic()
-                answer = await self._ask(prompt.text, n - len(found), seed + at)
+                answer = await self._ask(prompt, n - len(found), request.seed + at, request.wanted)
                 seconds = time.monotonic() - started
             choices, usage = answer["choices"][: n - len(found)], answer.get("usage") or {}
             read, written = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
@@ -230,9 +232,11 @@ class Openai:
             return apart if isinstance(apart, str) else json.dumps(apart), text
         return cut(text, self.config.thinking_end)
 
-    async def _ask(self, text: str, n: int, seed: int) -> dict[str, Any]:
+    async def _ask(self, prompt: Prompt, n: int, seed: int, wanted: Wanted) -> dict[str, Any]:
         """One answer with at least one choice. Raises EngineFailed when every attempt failed, InputError, PromptTooLong."""
-        body = {"model": self.config.served, "messages": [{"role": "user", "content": text}], **self._fields}
+        asked = {"temperature": wanted.temperature, self.config.max_tokens_field: wanted.max_tokens, "stop": list(wanted.stop)}
+        body = {"model": self.config.served, "messages": prompt.messages, **self._fields}
+        body |= {name: value for name, value in asked.items() if value not in (None, [])}
         body |= {"seed": seed} if self.config.seeded else {}
         body |= {"n": n} if self.config.n and n > 1 else {}
         attempts = tenacity.AsyncRetrying(
@@ -246,7 +250,7 @@ class Openai:
                 with attempt:
                     return await self._post(body)
         except _Refused as error:
-            raise self._explained(error, text) from error
+            raise self._explained(error, prompt, wanted.max_tokens or self.config.max_tokens) from error
         except (httpx.HTTPError, _Nonsense, TimeoutError) as error:
             why = self._clean(str(error)) or type(error).__name__
             raise EngineFailed(f"{self.config.base_url} failed {self.config.attempts} times, last: {why}") from error
@@ -277,28 +281,28 @@ class Openai:
         )
         return max(grown(state), error.after if isinstance(error, _Refused) else 0.0)
 
-    def _explained(self, error: _Refused, text: str) -> Exception:
+    def _explained(self, error: _Refused, prompt: Prompt, answer: int) -> Exception:
         if error.status in (401, 403):
             return self._key_refused(error.status)
         if error.status == 404:
             return InputError(f"{self.config.base_url} does not know the model {self.config.served}: {error.said}")
         if error.status in (400, 413, 422) and (error.status == 413 or _TOO_LONG.search(error.said)):
-            self._learn(error.said, text)
+            self._learn(error.said, _length(prompt), answer)
             return PromptTooLong(1)
         if error.status in _AGAIN or error.status >= 500:
             return EngineFailed(f"{self.config.base_url} failed {self.config.attempts} times, last: {error}")
         return InputError(f"{self.config.base_url} refused the request: {error}")
 
-    def _learn(self, said: str, text: str) -> None:
+    def _learn(self, said: str, length: int, answer: int) -> None:
         """The context and the tokens a character, of a refusal such as `maximum context length is N ... you requested M`."""
         numbers = [int(number.replace(",", "")) for number in _NUMBERS.findall(said)]
         limit = min(numbers, default=0) if len(numbers) > 1 else 0
         asked = max(numbers, default=0)
-        if self.config.max_tokens < limit < asked:
+        if answer < limit < asked:
             self._limit = self._limit or limit
-            self._per_token = max(self._per_token, (asked - self.config.max_tokens) / len(text))
+            self._per_token = max(self._per_token, (asked - answer) / length)
         else:  # it said no figures: nine tenths of what was refused
-            held = len(text) * self._per_token * 0.9 + self.config.max_tokens
+            held = length * self._per_token * 0.9 + answer
             self._limit = min(self._limit or int(held), int(held))
 
     def _key_refused(self, status: int) -> InputError:
@@ -310,6 +314,11 @@ class Openai:
         if self._key:
             text = text.replace(self._key, "***")
         return " ".join(text.split())[:300]
+
+
+def _length(prompt: Prompt) -> int:
+    """Characters."""
+    return sum(len(message["content"]) for message in prompt.messages)
 
 
 def _worth_another(error: BaseException) -> bool:

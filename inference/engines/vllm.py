@@ -175,18 +175,18 @@ class Vllm:
         self.origin = {**self.origin, **fleet.facts}
 
     async def _draw(self, fleet: Fleet, request: Request, first: int, n: int) -> list[Completion]:
-        prompt = request.prompts[0]
+        prompt, sampling = request.prompts[0], self.sampling.wanting(request.wanted)
         started = time.monotonic()
 
         async def draw(prompt: Prompt) -> Any:
-            ask = Ask(prompt.text, n, request.seed + first, self.sampling)
+            ask = Ask(prompt.messages, n, request.seed + first, sampling)
             return await fleet.run(lambda replica: replica.generate(ask))
 
         try:
             reply = await draw(prompt)
         except PromptTooLong:
             shorter = await fitted(
-                request.prompts, lambda text: fleet.run(lambda replica: replica.excess(text, self.sampling))
+                request.prompts, lambda one: fleet.run(lambda replica: replica.excess(one.messages, sampling))
             )
             if shorter is None:
                 last = request.prompts[-1]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ensures.errors import EngineFailed, EnsuresError, InputError, PromptTooLong
+from inference.engine import Message
 from inference.engines.vllm import VllmConfig
 from inference.fleet import Ask, Drawn, Reply
 from inference.sampling import Sampling
@@ -105,10 +106,9 @@ class VllmReplica:
             found |= {"enable_chunked_prefill": False, "max_num_batched_tokens": max(config.context, 8192)}
         return found
 
-    def _tokens(self, text: str) -> tuple[str, list[int]]:
+    def _tokens(self, messages: list[Message]) -> tuple[str, list[int]]:
         """The prompt after the chat template, and its tokens."""
         tokenizer = self._engine.get_tokenizer()
-        messages = [{"role": "user", "content": text}]
         given = {"enable_thinking": self.serving.config.thinking, **self.serving.config.template}
         try:
             rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
@@ -118,19 +118,20 @@ class VllmReplica:
             ) from error
         return rendered, tokenizer.encode(rendered, add_special_tokens=False)
 
-    async def excess(self, text: str, sampling: Sampling) -> int:
-        return len(self._tokens(text)[1]) + sampling.max_tokens - int(self._engine.model_config.max_model_len)
+    async def excess(self, messages: list[Message], sampling: Sampling) -> int:
+        return len(self._tokens(messages)[1]) + sampling.max_tokens - int(self._engine.model_config.max_model_len)
 
     async def generate(self, ask: Ask) -> Reply:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
         from vllm.v1.engine.exceptions import EngineDeadError
 
-        rendered, tokens = self._tokens(ask.text)
+        rendered, tokens = self._tokens(ask.messages)
         excess = len(tokens) + ask.sampling.max_tokens - int(self._engine.model_config.max_model_len)
         if excess > 0:
             raise PromptTooLong(excess)
-        wanted = SamplingParams(n=ask.n, seed=ask.seed, output_kind=RequestOutputKind.FINAL_ONLY, **asdict(ask.sampling))
+        given = {**asdict(ask.sampling), "stop": list(ask.sampling.stop) or None, "include_stop_str_in_output": True}
+        wanted = SamplingParams(n=ask.n, seed=ask.seed, output_kind=RequestOutputKind.FINAL_ONLY, **given)
         last = None
         try:
             async for part in self._engine.generate({"prompt_token_ids": tokens}, wanted, str(next(self._numbers))):

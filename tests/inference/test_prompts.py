@@ -14,6 +14,7 @@ from construction import parse
 from ensures.errors import InputError
 from ensures.task import PROMPTED, Language, Repository, Setting, Task
 from inference import prompts
+from inference.engine import Prompt
 from inference.fit import fitted, runs
 from inference.prompts import ALONE, Ladder, PromptConfig
 from inference.source import java, python
@@ -310,8 +311,8 @@ async def _fitted(limit: int) -> str | None:
     task, text = python_task()
     ladder = Ladder(task, Setting.F2P, text, PromptConfig(), "icontract")
 
-    async def excess(text: str) -> int:
-        return len(text) - limit
+    async def excess(prompt: Prompt) -> int:
+        return len(prompt.text) - limit
 
     found = await fitted(ladder, excess)
     return found.text if found else None

@@ -138,7 +138,7 @@ def test_a_prompt_beyond_the_context(served: Served) -> None:
     assert "BODY_TARGET" in prompt.text
     # the next longer one would not have fitted
     longer = ladder[list(ladder).index(prompt) - 1]
-    assert served.do(served.replicas[0].excess(longer.text, served.engine.sampling)) > 0
+    assert served.do(served.replicas[0].excess(longer.messages, served.engine.sampling)) > 0
 
 
 def test_a_method_beyond_the_context(served: Served) -> None:

@@ -62,7 +62,11 @@ CANDIDATES = {
 
 @pytest.fixture(scope="module")
 def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("both")
+    return written(tmp_path_factory.mktemp("both"))
+
+
+def written(folder: Path) -> list[str]:
+    """Two projects, a task of each, recorded candidates; the overrides of a run over them."""
     (folder / "python").mkdir()
     (folder / "java").mkdir()
     python = projects.write(folder / "python", {"demo.py": demo.MODULE, "test_demo.py": demo.TESTS})

@@ -1,0 +1,119 @@
+"""strategy=random_sampling: independent samples of the single prompt, at most mu, until one reaches tau; the best is the
+answer (SpecMind's baseline: nl2postcond, run mu times)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from ensures.candidate import Malformed
+from ensures.errors import InputError
+from inference.engine import Completion, Request
+from inference.strategies.protocol import Kind
+from inference.strategy import Assignment, Feedback, Tools, Turn
+
+
+@dataclass
+class RandomSamplingConfig:
+    """`tau`: 0 to 1, below 0: the first correct sample ends. `tau_of`: pairs | mutants. Defaults as published."""
+
+    name: str = "random_sampling"
+    tau: float = 0.9
+    mu: int = 12
+    rule: str = "paper"  # what catches a mutant: paper | strict
+    tau_of: str = "pairs"
+    feedback_split: bool = False
+
+
+def check(config: RandomSamplingConfig) -> None:
+    """Raises InputError."""
+    if not config.tau <= 1:
+        raise InputError(f"strategy.tau={config.tau}: a share up to 1, or below 0 for none")
+    if config.mu < 1:
+        raise InputError(f"strategy.mu={config.mu}: at least one sample")
+    if config.rule not in ("paper", "strict"):
+        raise InputError(f"strategy.rule={config.rule} is not known; choose one of paper, strict")
+    if config.tau_of not in ("pairs", "mutants"):
+        raise InputError(f"strategy.tau_of={config.tau_of} is not known; choose one of pairs, mutants")
+
+
+class RandomSampling:
+    """The draws of answer i are the engine's samples i mu to (i + 1) mu - 1: a seed of its own for each."""
+
+    name, template, judges = "random_sampling", "", True
+
+    def __init__(self, config: RandomSamplingConfig) -> None:
+        self.config: Any = config
+
+    @property
+    def rule(self) -> str:
+        return str(self.config.rule)
+
+    async def infer(self, work: Assignment, tools: Tools) -> None:
+        await asyncio.gather(*(self._sample(work, tools, sample) for sample in work.samples))
+
+    async def _sample(self, work: Assignment, tools: Tools, sample: int) -> None:
+        assert tools.judge is not None and tools.journal is not None
+        turns = tools.journal.turns(work, sample)
+        while not self.ended(turns):
+            turn = await self._turn(work, tools, sample, len(turns) + 1)
+            tools.journal.add(work, sample, turn)
+            turns.append(turn)
+        answer = best(turns) or turns[-1]
+        tools.record(
+            work,
+            Completion(
+                sample,
+                answer.text,
+                answer.finish_reason,
+                work.prompts[0] if work.prompts else None,
+                thinking=answer.thinking,
+                prompt_tokens=sum(turn.prompt_tokens for turn in turns),
+                cached_tokens=sum(turn.cached_tokens for turn in turns),
+                completion_tokens=sum(turn.completion_tokens for turn in turns),
+                cost=sum(turn.cost for turn in turns),
+                seconds=sum(turn.seconds for turn in turns),
+            ),
+        )
+
+    def ended(self, turns: list[Turn]) -> bool:
+        found = best(turns)
+        reached = found is not None and (found.score or 0) >= self.config.tau
+        return reached or len(turns) >= self.config.mu
+
+    async def _turn(self, work: Assignment, tools: Tools, sample: int, number: int) -> Turn:
+        at = sample * self.config.mu + number - 1
+        request = Request(work.task, work.setting, (at,), work.seed, work.prompts)
+        (completion,) = await tools.engine.complete(request)
+        artifact = tools.parse(completion.text)
+        assert tools.judge is not None
+        if isinstance(artifact, Malformed):
+            feedback = Feedback(False, artifact.message)
+        else:
+            feedback = await tools.judge.completeness(work, artifact)
+        return Turn(
+            number,
+            Kind.SUBMIT.value,
+            completion.text,
+            "",
+            "",
+            completion.text,
+            "",
+            feedback.correct,
+            feedback.score(self.config.tau_of == "pairs"),
+            feedback.caught,
+            len(feedback.caught) + len(feedback.missed),
+            "",
+            completion.prompt.left_out if completion.prompt else (),
+            completion.prompt_tokens,
+            completion.cached_tokens,
+            completion.completion_tokens,
+            completion.thinking,
+            completion.cost,
+            completion.seconds,
+            completion.finish_reason,
+        )
+
+
+def best(turns: list[Turn]) -> Turn | None:
+    """The first of the highest score among the correct."""
+    return max((turn for turn in turns if turn.correct), key=lambda turn: turn.score or 0, default=None)
