@@ -38,6 +38,18 @@ class MutantShown:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnShown:
+    """One turn of a conversation. `caught`: places of mutants in the task's order; `score` None where it was no submission."""
+
+    kind: str
+    thought: str
+    proposal: str
+    observation: str
+    score: float | None = None
+    caught: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateShown:
     """`verdicts`: a letter for each mutant in the task's order: k killed, h held, r raised, f a test failed and no condition
     was violated, t timeout, e another error, n not run. `first`: for each mutant the clause that was violated first, -1:
@@ -57,6 +69,7 @@ class CandidateShown:
     first: tuple[int, ...] = ()
     alone: tuple[tuple[bool, tuple[int, ...]], ...] = ()
     notes: tuple[str, ...] = ()
+    turns: tuple[TurnShown, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis import clauses, comparison, failures, figures, paper, subsumption, uncertainty, variety
+from analysis import clauses, comparison, failures, figures, paper, subsumption, turns, uncertainty, variety
 from analysis.ablations import TRIALS, Operators
 from analysis.clauses import Parts
 from analysis.failures import Tally
 from analysis.figures import Drawn
 from analysis.grid import Grid
 from analysis.sheets import Sheet
+from analysis.turns import Conversation
 from analysis.variety import Said
 
 REPORTED = (1, 3, 5)
@@ -32,6 +33,7 @@ class Study:
     said: Mapping[str, Said] = field(default_factory=dict)
     parts: Mapping[str, Parts] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)  # of code by task; default: the comment counts, as published
+    conversations: Sequence[Conversation] = ()  # of multi-turn strategies
     cutoffs: Mapping[str, str] = field(default_factory=dict)
     labels: str = ""  # where `needs` are another's labels: a line about them
 
@@ -72,6 +74,8 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
         found.append(failures.categories(study.incorrect))
     if study.lenient is not None:
         found.append(failures.causes(grid, study.lenient.fair(), study.on_mutants))
+    if study.conversations:
+        found += [turns.attempts(study.conversations), turns.tokens(study.conversations)]
     if study.parts:
         found.append(clauses.clauses(grid, study.parts))
     return found
@@ -90,6 +94,8 @@ def drawn(study: Study, sheets: Sequence[Sheet]) -> list[Drawn]:
     if "causes" in by_name:
         found.append(figures.bars(by_name["causes"], 5, "share of correct candidates' verdicts on mutants"))
     found.append(figures.lengths(by_name["survivors"]))
+    if study.conversations:
+        found.append(turns.by_submission(study.conversations))
     return found
 
 

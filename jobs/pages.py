@@ -3,6 +3,7 @@
 import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.report import CandidateShown, Method, MutantShown
+from analysis.report import CandidateShown, Method, MutantShown, TurnShown
 from benchmark import postcondbench
 from ensures.candidate import CLAUSE, Clauses
 from ensures.task import Language, Mutant, Program, Task
 from ensures.verdict import Outcome, Reason
 from evaluation.metrics import outcome
-from evaluation.rows import COMPLETIONS, DIAGNOSES, PROMPTS, stored
+from evaluation.rows import COMPLETIONS, DIAGNOSES, PROMPTS, TURNS, stored
 from inference.dialects import asserts, icontract, jml
 from jobs.study import CLAUSES, Run
 
 _LETTERS = {Reason.CONDITION_RAISED: "r", Reason.TEST_FAILED: "f", Reason.TIMEOUT: "t"}
 _VERDICT = "task_id candidate_id subject outcome reason status clause message".split()
+_TURN = "task_id setting sample number kind thought proposal observation score caught".split()
 Row = dict[str, Any]
 
 
@@ -53,6 +55,7 @@ class Shown:
         self.drawn = Slices(drawn.filter(pc.is_in(drawn["key"], value_set=pa.array(sorted(judged), pa.string()))))
         self.verdicts = Slices(run.verdicts(_VERDICT))
         self.clauses = Slices(run.verdicts(_VERDICT, CLAUSES))
+        self.turns = Slices(stored(run.path / "turns", TURNS, _TURN))
         self.prompts = Slices(stored(run.path / "prompts", PROMPTS, ["task_id", "setting", "text"]))
         diagnoses = stored(run.path / "diagnoses", DIAGNOSES, ["candidate_id", "insensitive", "unused"])
         self.diagnoses = {row["candidate_id"]: row for row in diagnoses.to_pylist()}
@@ -69,11 +72,15 @@ class Shown:
             name, _, position = row["candidate_id"].rpartition(CLAUSE)
             alone[name][int(position)][row["subject"]] = row
         ids = [mutant.id for mutant in mutants]
+        said: dict[tuple[str, int], list[Row]] = defaultdict(list)
+        for row in self.turns.of(task.id):
+            said[row["setting"], row["sample"]].append(row)
         rows = {row["key"]: row for row in self.drawn.of(task.id)}.values()
         for row in sorted(rows, key=lambda row: (row["model"], row["setting"], row["sample"])):
             subjects = seen.get(row["key"], {})
             if "original" in subjects:
-                yield self._candidate(task, row, subjects, alone.get(row["key"], {}), ids)
+                found = self._candidate(task, row, subjects, alone.get(row["key"], {}), ids)
+                yield replace(found, turns=tuple(_turns(said[row["setting"], row["sample"]], ids)))
 
     def _candidate(
         self, task: Task, row: Row, subjects: dict[str, Row], alone: dict[int, dict[str, Row]], ids: Sequence[str]
@@ -124,6 +131,13 @@ class Shown:
         if task.language is Language.JAVA:
             return jml.parse(text)
         return icontract.parse(text, icontract.Parsing(self.run.config.get("parsing", "published").lower()))
+
+
+def _turns(rows: Sequence[Row], ids: Sequence[str]) -> Iterator[TurnShown]:
+    for row in sorted(rows, key=lambda row: int(row["number"])):
+        caught = tuple(at for at, name in enumerate(ids) if name in (row["caught"] or ()))
+        seen = row["observation"].removeprefix("<observation>").removesuffix("</observation>")
+        yield TurnShown(row["kind"], row["thought"], row["proposal"], seen, row["score"], caught)
 
 
 def methods(runs: Sequence[Run], rule: str) -> Iterator[Method]:

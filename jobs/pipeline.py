@@ -6,6 +6,7 @@ once, all settings together. When the last completion is in, the engine gives it
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Awaitable, Callable, Iterator
 
 from benchmark import evalplus, postcondbench, sample, schema
@@ -18,12 +19,20 @@ from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped,
 from ensures.task import Setting, Task
 from evaluation.judge import Judge, Memory, Unresolved
 from evaluation.pool import ended
+from inference.engine import Engine
 from jobs.config import RunConfig
 from jobs.drawing import Drawing, Row
 from jobs.feedback import JudgeFeedback, TurnRows, half
 from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import TASKS, RunFolder
+
+
+def greedy(engine: Engine) -> bool:
+    """Does the engine, by its own words, always take the likeliest token?"""
+    sampling = json.loads(engine.origin.get("sampling", "{}"))
+    return sampling.get("temperature") == 0
+
 
 PATIENCE = 2.0  # seconds
 OPEN = 512  # tasks that are drawn and not yet judged: beyond it, drawing waits for the judge
@@ -53,6 +62,8 @@ class Pipeline:
             memory,
         )
         strategy = self.parts.strategy()
+        if strategy.name == "random_sampling" and greedy(self.engine):
+            self.warnings.append("strategy=random_sampling at temperature 0 draws the same text again and again")
         feedback: JudgeFeedback | None = None
         if strategy.judges:
             asked = Judge(

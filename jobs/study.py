@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 import yaml
 from pyarrow import csv
 
-from analysis import clauses, failures, variety
+from analysis import clauses, failures, turns, variety
 from analysis.ablations import RULE, counted
 from analysis.clauses import Parts
 from analysis.grid import Grid
 from analysis.reading import causes, from_verdicts, joined
 from analysis.study import Study
+from analysis.turns import Conversation
 from analysis.variety import Said
 from benchmark import postcondbench, schema
 from benchmark.postcondbench import PostcondBenchConfig
@@ -26,7 +27,7 @@ from construction import dependence, mine
 from ensures.errors import InputError
 from ensures.task import Language, Program, Task
 from ensures.verdict import Outcome, Reason
-from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, VERDICTS, stored
+from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, TURNS, VERDICTS, stored
 from inference.dialects import answer
 from inference.source import java, python
 from jobs.labels import shown
@@ -34,6 +35,9 @@ from jobs.run_folder import TASKS
 
 NEEDS = "dependence.json"
 CLAUSES = "clauses"
+_TURN = (
+    "request task_id model sample number kind correct score caught prompt_tokens cached_tokens completion_tokens cost".split()
+)
 COLUMNS = "task_id model setting sample candidate_id subject outcome reason status".split()
 
 
@@ -122,8 +126,24 @@ def of_runs(runs: Sequence[Run], rule: str) -> Study:
         needs=needs,
         said=_said(runs, grid),
         parts=known,
+        conversations=[one for run in runs for one in _conversations(run)],
         cutoffs=cutoffs,
     )
+
+
+def _conversations(run: Run) -> Iterator[Conversation]:
+    """Those that came to an answer which is in the run."""
+    strategy = run.config.get("strategy") or {}
+    repository = {task.id: task.repository for task in run.tasks}
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in stored(run.path / "turns", TURNS, _TURN).to_pylist():
+        found.setdefault((row["request"], row["sample"]), []).append(row)
+    for rows in found.values():
+        rows.sort(key=lambda row: row["number"])
+        first = rows[0]
+        if first["task_id"] in repository:
+            who = (run.label(first["model"]), first["task_id"], repository[first["task_id"]])
+            yield Conversation(*who, strategy.get("tau", -1), strategy.get("mu", len(rows)), tuple(map(turns.step, rows)))
 
 
 def _needs(run: Run) -> dict[str, list[str]]:

@@ -152,6 +152,21 @@ function marked(candidate) {
   return pre;
 }
 
+// Thought, probe or submission, what it was told, what it caught: turn by turn.
+function transcript(method, candidate) {
+  const details = element("details", {}, element("summary", { textContent: `${counted(candidate.turns.length, "turn")}` }));
+  candidate.turns.forEach((turn, n) => {
+    const cells = element("span", { className: "cells" });
+    if (turn.score !== null) method.mutants.forEach((mutant, at) => cells.append(element("i", { className: turn.caught.includes(at) ? "k" : "h", title: mutant.made_by })));
+    const score = turn.score === null ? "" : `, score ${turn.score.toFixed(2)}`;
+    details.append(element("p", {}, element("span", { className: "tag", textContent: `${n + 1}: ${turn.kind}${score}` }), " ", cells));
+    if (turn.thought) details.append(element("p", { className: "soft", textContent: turn.thought }));
+    if (turn.proposal) details.append(element("pre", { textContent: turn.proposal }));
+    if (turn.observation) details.append(element("p", { className: "told", textContent: turn.observation }));
+  });
+  return details;
+}
+
 function candidateBody(method, candidate) {
   const killed = [...candidate.verdicts].filter((letter) => letter === "k").length, total = candidate.verdicts.length;
   const level = candidate.correct ? (total && killed === total ? "complete" : "correct") : "";
@@ -162,6 +177,7 @@ function candidateBody(method, candidate) {
     marked(candidate));
   if (candidate.message) box.append(element("pre", { textContent: candidate.message }));
   if (candidate.text.trim() !== candidate.answer.trim()) box.append(folded("the whole completion", candidate.text));
+  if (candidate.turns.length) box.append(transcript(method, candidate));
   if (candidate.correct) {
     const cells = element("span", { className: "cells" }), place = element("div");
     [...candidate.verdicts].forEach((letter, at) => {
