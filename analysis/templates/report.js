@@ -100,7 +100,7 @@ function entry(number, candidates) {
   const details = element("details", { className: "method", id: `method-${number}` },
     element("summary", {}, element("b", { textContent: method.id }),
       element("span", { className: "tag", textContent: index.repository[method.repository] }),
-      element("span", { className: "soft", textContent: `${candidates.length} candidates, ${count(1)} correct, ${count(2)} complete; ${method.mutants} mutants` })));
+      element("span", { className: "soft", textContent: `${counted(candidates.length, "candidate")}, ${count(1)} correct, ${count(2)} complete; ${counted(method.mutants, "mutant")}` })));
   details.addEventListener("toggle", async () => {
     if (!details.open || details.childElementCount > 1) return;
     const body = element("div", { textContent: "loading" });
