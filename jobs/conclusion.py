@@ -107,7 +107,8 @@ class Conclusion:
             self.warnings.append(f"{len(missing)} (task, setting) pairs are unresolved; run again to complete them")
         if missing and not self.unresolved:
             self.unresolved += [Unresolved(m.task, m.model, m.setting, "verdicts are missing") for m in missing]
-        tracker.artifacts(self.config.dataset.kind)
+        if self.pipeline.drawing.drawn or self.pipeline.judge.added:
+            tracker.artifacts(self.config.dataset.kind)
         self._say_last(seconds, f"report: {page}", tracker.finish())
 
     def _expected(self, task: Task, candidates: Sequence[Candidate]) -> list[metrics.Expected]:

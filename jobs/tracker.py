@@ -120,7 +120,8 @@ class WandbTracker:
             for path in sorted(self._folder.rglob("*")):
                 inside = path.relative_to(self._folder)
                 if path.is_file() and inside.parts[0] != "wandb" and not inside.name.startswith("."):
-                    made.add_file(str(path), str(inside))
+                    shard = path.suffix == ".parquet"  # never changed again: no copy is needed
+                    made.add_file(str(path), str(inside), policy="immutable" if shard else "mutable")
             if self._run.offline:  # what a run uses is known to the server alone: here its name and digest say it
                 self._run.log_artifact(tasks)
             else:

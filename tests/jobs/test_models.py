@@ -299,3 +299,33 @@ def test_a_second_interrupt_ends_at_once(dataset: list[str]) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=10)
     assert process.returncode == 130
+
+
+# Conversations
+
+
+def conversation(folder: Path) -> list[dict[str, Any]]:
+    """The turns' rows, without what depends on time or on what an engine's cache held."""
+    rows = pq.read_table(folder / "turns").to_pylist()
+    free = ("seconds", "cached_tokens")
+    return sorted(({name: row[name] for name in row if name not in free} for row in rows), key=lambda row: str(row["key"]))
+
+
+def test_a_conversation_with_vllm_goes_on_where_it_was_killed(dataset: list[str]) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed (tests/run.sh installs it)")
+    chosen = [*dataset, "model=tiny-qwen3", "model.context=4096", "settings=[f2p]", "k=1", "cluster=none"]
+    chosen += ["strategy=exploratory", "strategy.mu=4", "strategy.max_tokens=48"]
+    assert demo.run(*chosen, "name=talk", seconds=600).returncode == 0
+    killed = out_of(dataset) / "killed"
+    process = subprocess.Popen(
+        demo.command(*chosen, "name=killed"), cwd=demo.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 400
+    while time.monotonic() < deadline and process.poll() is None and not any((killed / "turns").glob("*.parquet")):
+        time.sleep(0.02)
+    process.kill()
+    process.wait(timeout=60)
+    assert pq.read_table(killed / "turns").num_rows > 0
+    assert demo.run(*chosen, "name=killed", seconds=600).returncode == 0
+    assert conversation(killed) == conversation(out_of(dataset) / "talk")
+    assert completions(killed) == completions(out_of(dataset) / "talk")
