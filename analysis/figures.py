@@ -116,7 +116,8 @@ def gaps(grid: Grid, split: str, keep_hopeless: bool) -> Drawn:
         axes.set_ylim(-0.02, 1.02)
 
     kept = "all methods" if keep_hopeless else "methods with a correct candidate"
-    by = {"setting": "setting", "model": "model (F2P)", "language": "language and setting"}[split]
+    f2p_only = " (F2P)" if "f2p" in grid.settings else ""
+    by = {"setting": "setting", "model": f"model{f2p_only}", "language": "language and setting"}[split]
     title = f"Gap between correctness and completeness by {by}, {kept}"
     name = f"gaps-by-{split}{'-all' if keep_hopeless else ''}"
     data = Sheet(name, title, (split, "gap"), tuple(rows))

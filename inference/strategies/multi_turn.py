@@ -28,7 +28,8 @@ from dataclasses import dataclass
 from ensures.candidate import Clauses, Malformed
 from ensures.errors import InputError
 from ensures.keys import seed_from
-from inference.engine import Completion, Request, Wanted
+from inference.engine import Request, Wanted
+from inference.strategies.answering import answer, spent
 from inference.strategies.conversation import Conversation
 from inference.strategies.protocol import Kind, read, stops
 from inference.strategy import Assignment, Feedback, Tools, Turn
@@ -143,22 +144,9 @@ class MultiTurn:
             turn = await self._turn(work, tools, sample, turns)
             tools.journal.add(work, sample, turn)
             turns.append(turn)
-        answer = self.answer(turns)
-        tools.record(
-            work,
-            Completion(
-                sample,
-                answer.proposal if answer else "",
-                answer.finish_reason if answer else turns[-1].finish_reason,
-                work.prompts[0] if work.prompts else None,
-                thinking=answer.thought if answer else "",
-                prompt_tokens=sum(turn.prompt_tokens for turn in turns),
-                cached_tokens=sum(turn.cached_tokens for turn in turns),
-                completion_tokens=sum(turn.completion_tokens for turn in turns),
-                cost=sum(turn.cost for turn in turns),
-                seconds=sum(turn.seconds for turn in turns),
-            ),
-        )
+        best = self.answer(turns)
+        text, thought = (best.proposal, best.thought) if best else ("", "")
+        tools.record(work, answer(work, sample, turns, text, thought, (best or turns[-1]).finish_reason))
 
     # What turns so far come to
 
@@ -227,14 +215,7 @@ class MultiTurn:
             feedback.caught if feedback else (),
             len(feedback.caught) + len(feedback.missed) if feedback and submitted else None,
             telling.value if submitted else "",
-            completion.prompt.left_out if completion.prompt else (),
-            completion.prompt_tokens,
-            completion.cached_tokens,
-            completion.completion_tokens,
-            completion.thinking,
-            completion.cost,
-            completion.seconds,
-            completion.finish_reason,
+            **spent(completion),
         )
 
     def _observation(

@@ -7,7 +7,8 @@ from typing import Any
 
 from ensures.candidate import Malformed
 from ensures.errors import InputError
-from inference.engine import Completion, Request
+from inference.engine import Request
+from inference.strategies.answering import answer, spent
 from inference.strategies.protocol import Kind
 from inference.strategy import Assignment, Feedback, Tools, Turn
 
@@ -58,22 +59,8 @@ class RandomSampling:
             turn = await self._turn(work, tools, sample, len(turns) + 1)
             tools.journal.add(work, sample, turn)
             turns.append(turn)
-        answer = best(turns) or turns[-1]
-        tools.record(
-            work,
-            Completion(
-                sample,
-                answer.text,
-                answer.finish_reason,
-                work.prompts[0] if work.prompts else None,
-                thinking=answer.thinking,
-                prompt_tokens=sum(turn.prompt_tokens for turn in turns),
-                cached_tokens=sum(turn.cached_tokens for turn in turns),
-                completion_tokens=sum(turn.completion_tokens for turn in turns),
-                cost=sum(turn.cost for turn in turns),
-                seconds=sum(turn.seconds for turn in turns),
-            ),
-        )
+        found = best(turns) or turns[-1]
+        tools.record(work, answer(work, sample, turns, found.text, found.thinking, found.finish_reason))
 
     def ended(self, turns: list[Turn]) -> bool:
         found = best(turns)
@@ -102,15 +89,7 @@ class RandomSampling:
             feedback.score(self.config.tau_of == "pairs"),
             feedback.caught,
             len(feedback.caught) + len(feedback.missed),
-            "",
-            completion.prompt.left_out if completion.prompt else (),
-            completion.prompt_tokens,
-            completion.cached_tokens,
-            completion.completion_tokens,
-            completion.thinking,
-            completion.cost,
-            completion.seconds,
-            completion.finish_reason,
+            **spent(completion),
         )
 
 

@@ -1,5 +1,6 @@
 """Runs that nobody made: tasks, and verdict rows drawn at random, as the run folder would hold them."""
 
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -43,28 +44,20 @@ def rows(
     of: list[Task], models: int, samples: int, seed: int = 0, settings: tuple[str, ...] = ("c2p", "n2p", "f2p")
 ) -> Iterator[dict[str, object]]:
     rng = random.Random(seed)
-    for one in of:
-        for model in range(models):
-            for setting in settings:
-                for sample in range(samples):
-                    head = {
-                        "task_id": one.id,
-                        "model": f"model-{model}",
-                        "setting": setting,
-                        "sample": sample,
-                        "candidate_id": f"{one.id}/{model}/{setting}/{sample}",
-                        "view": "all",
-                    }
-                    right = rng.random() < 0.6
-                    reason = "passed" if right else "test_failed"
-                    first = {"subject": "original", "outcome": 1 if right else -1, "reason": reason, "status": reason}
-                    yield {**head, **first, "key": head["candidate_id"]}
-                    strong = rng.random() < 0.3
-                    for mutant in one.mutants if right else ():
-                        outcome = 0 if strong or rng.random() < 0.8 else 1
-                        reason, status = ("postcondition_violated", "icontract_fail") if outcome == 0 else ("passed", "passed")
-                        found = {"subject": mutant.id, "outcome": outcome, "reason": reason, "status": status}
-                        yield {**head, **found, "key": f"{head['candidate_id']}/{mutant.id}"}
+    for one, model, setting, sample in itertools.product(of, range(models), settings, range(samples)):
+        name = f"{one.id}/{model}/{setting}/{sample}"
+        head = {"task_id": one.id, "model": f"model-{model}", "setting": setting, "sample": sample}
+        head |= {"candidate_id": name, "view": "all"}
+        right = rng.random() < 0.6
+        reason = "passed" if right else "test_failed"
+        first = {"subject": "original", "outcome": 1 if right else -1, "reason": reason, "status": reason}
+        yield {**head, **first, "key": name}
+        strong = rng.random() < 0.3
+        for mutant in one.mutants if right else ():
+            outcome = 0 if strong or rng.random() < 0.8 else 1
+            reason, status = ("postcondition_violated", "icontract_fail") if outcome == 0 else ("passed", "passed")
+            found = {"subject": mutant.id, "outcome": outcome, "reason": reason, "status": status}
+            yield {**head, **found, "key": f"{name}/{mutant.id}"}
 
 
 CLAUSES = tuple(f"@icontract.ensure(lambda value, result: result >= value + {n})" for n in range(40))
@@ -75,14 +68,10 @@ def completions(
 ) -> Iterator[dict[str, object]]:
     """A text for each of the candidates of `rows`."""
     rng = random.Random(seed)
-    for one in of:
-        for model in range(models):
-            for setting in settings:
-                for sample in range(samples):
-                    text = "\n".join(["```python", *rng.sample(CLAUSES, rng.randint(1, 8)), "```"])
-                    key = f"{one.id}/{model}/{setting}/{sample}"
-                    head = {"key": key, "task_id": one.id, "model": f"model-{model}", "setting": setting, "sample": sample}
-                    yield {**head, "text": text}
+    for one, model, setting, sample in itertools.product(of, range(models), settings, range(samples)):
+        text = "\n".join(["```python", *rng.sample(CLAUSES, rng.randint(1, 8)), "```"])
+        key = f"{one.id}/{model}/{setting}/{sample}"
+        yield {"key": key, "task_id": one.id, "model": f"model-{model}", "setting": setting, "sample": sample, "text": text}
 
 
 def table(of: list[Task], models: int = 2, samples: int = 3, seed: int = 0) -> pa.Table:

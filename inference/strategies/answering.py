@@ -1,0 +1,37 @@
+"""From completions to turns, and from a sample's turns to the completion that is its answer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inference.engine import Completion
+from inference.strategy import Assignment, Turn
+
+
+def spent(completion: Completion) -> dict[str, Any]:
+    """What a turn took, as a `Turn`'s fields."""
+    return {
+        "left_out": completion.prompt.left_out if completion.prompt else (),
+        "prompt_tokens": completion.prompt_tokens,
+        "cached_tokens": completion.cached_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "thinking": completion.thinking,
+        "cost": completion.cost,
+        "seconds": completion.seconds,
+        "finish_reason": completion.finish_reason,
+    }
+
+
+def answer(work: Assignment, sample: int, turns: Sequence[Turn], text: str, thinking: str, finish_reason: str) -> Completion:
+    """The sample's answer, which took all its turns."""
+    return Completion(
+        sample,
+        text,
+        finish_reason,
+        work.prompts[0] if work.prompts else None,
+        thinking=thinking,
+        prompt_tokens=sum(turn.prompt_tokens for turn in turns),
+        cached_tokens=sum(turn.cached_tokens for turn in turns),
+        completion_tokens=sum(turn.completion_tokens for turn in turns),
+        cost=sum(turn.cost for turn in turns),
+        seconds=sum(turn.seconds for turn in turns),
+    )
