@@ -76,6 +76,7 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
         found.append(failures.causes(grid, study.lenient.fair(), study.on_mutants))
     if study.conversations:
         found += [turns.attempts(study.conversations), turns.tokens(study.conversations)]
+        found += [sheet for sheet in (turns.draws(study.conversations),) if sheet.rows]
     if study.parts:
         found.append(clauses.clauses(grid, study.parts))
     return found

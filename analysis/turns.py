@@ -4,7 +4,10 @@ Of a run with mu turns the same conversations, cut off at fewer turns or at a lo
 exact for random sampling, whose draws know nothing of each other, and an approximation for the others, whose observations
 name the turns that are left. For draws without history there are closed forms: of n draws of which c are correct, the chance
 that mu of them hold a correct one is 1 - C(n - c, mu) / C(n, mu); the expected best of mu drawn without replacement is, over
-the scores in rising order s_1 <= ... <= s_n, sum_i s_i C(i - 1, mu - 1) / C(n, mu) (`expected_best`).
+the scores in rising order s_1 <= ... <= s_n, sum_i s_i C(i - 1, mu - 1) / C(n, mu) (`expected_best`). Stopping at tau changes
+both: with g draws that reach it, none of mu does so with the chance C(n - g, mu) / C(n, mu), and then the best of mu of the
+others is kept; else the first that does, which is any of the g (`expected_stopped`). The draws that it takes are, in the mean,
+sum_j C(n - g, j) / C(n, j) over 0 <= j < mu (`expected_draws`).
 """
 
 import math
@@ -18,6 +21,7 @@ from matplotlib.figure import Figure
 from analysis.figures import COLOURS, MARKERS, Drawn
 from analysis.paper import share
 from analysis.sheets import Cell, Sheet, Value
+from evaluation.metrics import at_least_one
 
 TAUS = (0.5, 0.7, 0.9)
 MUS = (4, 8, 12)
@@ -83,6 +87,43 @@ def expected_best(scores: Sequence[float], mu: int) -> float:
         raise ValueError(f"mu={mu} of {n}")
     rising = sorted(scores)
     return sum(score * math.comb(rank - 1, mu - 1) for rank, score in enumerate(rising, 1)) / math.comb(n, mu)
+
+
+def expected_stopped(scores: Sequence[float], mu: int, tau: float) -> float:
+    """What is kept of at most mu draws that end at the first to reach tau."""
+    hits, others = [s for s in scores if s >= tau], [s for s in scores if s < tau]
+    missed = math.comb(len(others), mu) / math.comb(len(scores), mu)
+    kept = missed * expected_best(others, mu) if missed else 0.0
+    return kept + (1 - missed) * (sum(hits) / len(hits) if hits else 0.0)
+
+
+def expected_draws(scores: Sequence[float], mu: int, tau: float) -> float:
+    """How many it takes."""
+    others = sum(score < tau for score in scores)
+    return sum(math.comb(others, j) / math.comb(len(scores), j) for j in range(mu))
+
+
+def draws(conversations: Sequence[Conversation]) -> Sheet:
+    """Random sampling against mu, from runs that drew all of theirs: by the closed forms, not by one order of the draws."""
+    whole = [one for one in conversations if one.tau > 1 and len(one.steps) == one.mu]
+    rows: list[tuple[Value, ...]] = []
+    for model in dict.fromkeys(one.model for one in whole):
+        own = [one for one in whole if one.model == model]
+        repositories, ones = [one.repository for one in own], [1.0] * len(own)
+        scores = [[step.score if step.correct else 0.0 for step in one.steps] for one in own]
+        right = [sum(step.correct for step in one.steps) for one in own]
+        for mu in range(1, own[0].mu + 1):
+            any_right = [at_least_one(own[0].mu, c, mu) for c in right]
+            cells = [share(repositories, values, ones) for values in (any_right, [expected_best(s, mu) for s in scores])]
+            for tau in TAUS:
+                cells.append(share(repositories, [expected_stopped(s, mu, tau) for s in scores], ones))
+                cells.append(share(repositories, [expected_draws(s, mu, tau) for s in scores], ones, digits=1))
+            rows.append((model, mu, *cells))
+    stops = [name for tau in TAUS for name in (f"Comp. τ={tau:g}", f"draws τ={tau:g}")]
+    notes = ("Over all draws that a run with strategy.tau above 1 made; with τ: ending at the first draw that reaches it.",)
+    return Sheet(
+        "draws", "Random sampling by number of draws", ("Strategy", "μ", "Corr.", "Comp.", *stops), tuple(rows), notes
+    )
 
 
 def _spread(values: Sequence[int]) -> str:

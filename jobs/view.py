@@ -7,6 +7,7 @@ import functools
 import html
 import http.server
 import json
+import signal
 import socket
 import sys
 import tempfile
@@ -81,6 +82,8 @@ def main(arguments: Sequence[str]) -> int:
     if any(argument in ("-h", "--help") for argument in arguments):
         print(__doc__)
         return 0
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell started it in the background, deaf to the first
+        signal.signal(number, signal.default_int_handler)
     try:
         run, port = _asked(arguments)
         with tempfile.TemporaryDirectory(prefix="ensures-view-") as place:

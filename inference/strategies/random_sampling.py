@@ -15,20 +15,18 @@ from inference.strategy import Assignment, Feedback, Tools, Turn
 
 @dataclass
 class RandomSamplingConfig:
-    """`tau`: 0 to 1, below 0: the first correct sample ends. `tau_of`: pairs | mutants. Defaults as published."""
+    """`tau`: 0 to 1; below 0 the first correct sample ends, above 1 all mu are drawn. Defaults as published."""
 
     name: str = "random_sampling"
     tau: float = 0.9
     mu: int = 12
     rule: str = "paper"  # what catches a mutant: paper | strict
-    tau_of: str = "pairs"
+    tau_of: str = "pairs"  # tau is compared with the share of pairs | mutants
     feedback_split: bool = False
 
 
 def check(config: RandomSamplingConfig) -> None:
     """Raises InputError."""
-    if not config.tau <= 1:
-        raise InputError(f"strategy.tau={config.tau}: a share up to 1, or below 0 for none")
     if config.mu < 1:
         raise InputError(f"strategy.mu={config.mu}: at least one sample")
     if config.rule not in ("paper", "strict"):

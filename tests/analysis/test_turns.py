@@ -66,3 +66,27 @@ def test_random_sampling_cut_off_is_what_fewer_draws_give() -> None:
     for mu in (1, 2, 3, 4):
         found = [one.cut(2.0, mu).score for one in orders]
         assert sum(found) / len(found) == pytest.approx(turns.expected_best(scores, mu))
+
+
+@pytest.mark.parametrize("tau", [-1.0, 0.25, 0.5, 0.7, 2.0])
+@pytest.mark.parametrize("mu", [1, 2, 4])
+def test_stopping_at_tau_against_every_order(mu: int, tau: float) -> None:
+    scores = [0.0, 0.2, 0.5, 0.6, 0.8]
+    kept, taken = [], []
+    for order in itertools.permutations(scores):
+        cut = Conversation("m", "t", "r", 2.0, 5, tuple(map(submit, order))).cut(tau, mu)
+        kept.append(cut.score)
+        taken.append(len(cut.steps))
+    assert sum(kept) / len(kept) == pytest.approx(turns.expected_stopped(scores, mu, tau))
+    assert sum(taken) / len(taken) == pytest.approx(turns.expected_draws(scores, mu, tau))
+
+
+def test_draws() -> None:
+    whole = Conversation("m", "t", "r", 2.0, 3, (submit(0.0, correct=False), submit(0.6), submit(0.9)))
+    sheet = turns.draws([whole, ONE])
+    assert [values(row)[:4] for row in sheet.rows] == [
+        ["m", 1, round(2 / 3, 6), 0.5],
+        ["m", 2, 1.0, 0.8],
+        ["m", 3, 1.0, 0.9],
+    ]
+    assert values(sheet.rows[0])[5] == 1.0 and turns.draws([ONE]).rows == ()

@@ -1,10 +1,13 @@
 """Multi-turn strategies through the real judge: icontract, JML and asserts, killed and resumed, feedback and score apart."""
 
+import csv
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evaluation.metrics import at_least_one
 from jobs.feedback import half
 from tests import programs
 from tests.jobs import conversations, demo, test_java
@@ -226,3 +229,30 @@ def test_figure_8(shared_data: Path, tmp_path: Path, strategy: str) -> None:
         assert [turn["observation"] for turn in turns] == [WEAKER] * 4
         assert all(turn["score"] < 0.45 for turn in turns)
         assert max(turn["score"] for turn in turns) == turns[0]["score"]  # its best appears in the first attempt
+
+
+def test_gpt_4s_samples_as_draws(shared_data: Path, tmp_path: Path) -> None:
+    """Ten recorded postconditions a task: the curves are those of the published verdicts."""
+    recorded = shared_data / "nl2pc_postconds_even_labelled.jsonl"
+    tasks = ("HumanEval/2", "HumanEval/4")
+    chosen = [
+        *(
+            "dataset=humaneval",
+            f"dataset.path={shared_data / 'HumanEvalPlus.jsonl.gz'}",
+            "dataset.tasks='HumanEval/[24]'",
+        ),
+        *(f"dataset.mutants_path={shared_data / 'nl2pc_codes_49200.jsonl.zip'}", "settings=[f2p]", "k=1", f"out={tmp_path}"),
+        *("model=replay", f"model.path={recorded}", "model.name=gpt-4", "strategy=random_sampling", "strategy.mu=10"),
+        *("strategy.tau=2", "strategy.tau_of=mutants", "name=draws", "tracker=none", "cluster=none"),
+    ]
+    done = demo.run(*chosen, seconds=280)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in recorded.read_text(encoding="utf-8").splitlines()]
+    right = {task: sum(bool(line["pub_correct"]) for line in lines if line["task_id"] == task) for task in tasks}
+    with (tmp_path / "draws" / "tables" / "draws.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert len(table) == 10
+    for row in table:
+        mu = int(row["μ"])
+        assert float(row["Corr."]) == pytest.approx(sum(at_least_one(10, c, mu) for c in right.values()) / len(tasks))
+    assert [float(row["Comp."]) for row in table] == sorted(float(row["Comp."]) for row in table)
