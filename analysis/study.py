@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis import clauses, comparison, failures, figures, paper, subsumption, turns, uncertainty, variety
+from analysis import clauses, comparison, failures, figures, paper, reasoning, subsumption, turns, uncertainty, variety
 from analysis.ablations import TRIALS, Operators
 from analysis.clauses import Parts
 from analysis.failures import Tally
 from analysis.figures import Drawn
 from analysis.grid import Grid
+from analysis.reasoning import Thought
 from analysis.sheets import Sheet
 from analysis.turns import Conversation
 from analysis.variety import Said
@@ -33,6 +34,7 @@ class Study:
     said: Mapping[str, Said] = field(default_factory=dict)
     parts: Mapping[str, Parts] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)  # of code by task; default: the comment counts, as published
+    thoughts: Sequence[Thought] = ()  # classified
     conversations: Sequence[Conversation] = ()  # of multi-turn strategies
     cutoffs: Mapping[str, str] = field(default_factory=dict)
     labels: str = ""  # where `needs` are another's labels: a line about them
@@ -77,6 +79,8 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
     if study.conversations:
         found += [turns.attempts(study.conversations), turns.tokens(study.conversations)]
         found += [sheet for sheet in (turns.draws(study.conversations),) if sheet.rows]
+    if study.thoughts:
+        found.append(reasoning.table(study.thoughts))
     if study.parts:
         found.append(clauses.clauses(grid, study.parts))
     return found
@@ -97,6 +101,8 @@ def drawn(study: Study, sheets: Sequence[Sheet]) -> list[Drawn]:
     found.append(figures.lengths(by_name["survivors"]))
     if study.conversations:
         found.append(turns.by_submission(study.conversations))
+    if study.thoughts:
+        found.append(reasoning.by_turn(study.thoughts))
     return found
 
 

@@ -126,6 +126,9 @@ TURNS = pa.schema(
         ("finish_reason", pa.string()),
     ]
 )
+REASONING = pa.schema(
+    [("key", pa.string()), ("turn", pa.string()), ("model", pa.string()), ("text", pa.string()), ("category", pa.string())]
+)
 DIAGNOSES = pa.schema(
     [
         ("key", pa.string()),

@@ -18,6 +18,7 @@ from analysis.ablations import RULE, counted
 from analysis.clauses import Parts
 from analysis.grid import Grid
 from analysis.reading import causes, from_verdicts, joined
+from analysis.reasoning import Thought
 from analysis.study import Study
 from analysis.turns import Conversation
 from analysis.variety import Said
@@ -27,7 +28,7 @@ from construction import dependence, mine
 from ensures.errors import InputError
 from ensures.task import Language, Program, Task
 from ensures.verdict import Outcome, Reason
-from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, TURNS, VERDICTS, stored
+from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, REASONING, TURNS, VERDICTS, stored
 from inference.dialects import answer
 from inference.source import java, python
 from jobs.labels import shown
@@ -126,6 +127,7 @@ def of_runs(runs: Sequence[Run], rule: str) -> Study:
         needs=needs,
         said=_said(runs, grid),
         parts=known,
+        thoughts=[thought for run in runs for thought in _thoughts(run)],
         conversations=[one for run in runs for one in _conversations(run)],
         cutoffs=cutoffs,
     )
@@ -144,6 +146,16 @@ def _conversations(run: Run) -> Iterator[Conversation]:
         if first["task_id"] in repository:
             who = (run.label(first["model"]), first["task_id"], repository[first["task_id"]])
             yield Conversation(*who, strategy.get("tau", -1), strategy.get("mu", len(rows)), tuple(map(turns.step, rows)))
+
+
+def _thoughts(run: Run) -> Iterator[Thought]:
+    """Those that `jobs.classify` was asked about; the last model's word counts."""
+    classes = stored(run.path / "reasoning" / "classes", REASONING, ["turn", "category"]).to_pylist()
+    category = {row["turn"]: row["category"] for row in classes}
+    if category:
+        for row in stored(run.path / "turns", TURNS, ["model", "number"]).to_pylist():
+            if row["key"] in category:
+                yield run.label(row["model"]), row["number"], category[row["key"]]
 
 
 def _needs(run: Run) -> dict[str, list[str]]:
