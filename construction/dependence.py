@@ -17,11 +17,10 @@ import warnings
 from collections.abc import Iterator
 
 import tree_sitter
-import tree_sitter_java
 
 from ensures.task import Language, Task
+from evaluation.java import syntax
 
-_JAVA = tree_sitter.Language(tree_sitter_java.language())
 _STANDARD = ("java.", "javax.")
 _LANG = frozenset(
     "Appendable AutoCloseable Boolean Byte Character CharSequence Class ClassCastException ClassLoader "
@@ -112,31 +111,33 @@ def _imports(tree: ast.AST) -> dict[str, str]:
 
 
 def _java(method: str, file: str | None) -> Iterator[str]:
-    root = tree_sitter.Parser(_JAVA).parse(f"class Around {{\n{method}\n}}".encode()).root_node
-    declared = next(_of(root, ("method_declaration", "constructor_declaration")), None)
+    root = syntax.parse(f"class Around {{\n{method}\n}}".encode())
+    declared = next(syntax.every(root, ("method_declaration", "constructor_declaration")), None)
     if declared is None:
         yield "(no method)"
         return
     imported, wild = _java_imports(file or "")
     own = _java_types(file) if file is not None else set[str]()
-    parameters = {_text(node.child(0)) for node in _of(declared, ("type_parameter",))}
+    parameters = {syntax.text(node.child(0)) for node in syntax.every(declared, ("type_parameter",))}
     parameters |= {name for name in own if re.fullmatch(r"[A-Z][A-Z0-9]?", name)}
-    for node in _of(declared, ("type_identifier",)):
-        name = _text(node)
+    for node in syntax.every(declared, ("type_identifier",)):
+        name = syntax.text(node)
         if name not in parameters:
             yield from _java_type(name, imported, wild, own)
-    locals_ = {_text(node.child_by_field_name("name")) for node in _of(declared, _BINDING)}
-    locals_ |= {_text(node) for node in _of(declared, ("inferred_parameters",)) for node in node.named_children}
-    locals_ |= {_text(node.named_child(0)) for node in _of(declared, ("lambda_expression",)) if node.named_child(0)}
-    for node in _of(declared, ("this", "super")):
-        yield _text(node)
-    for node in _of(declared, ("method_invocation",)):
+    locals_ = {syntax.text(node.child_by_field_name("name")) for node in syntax.every(declared, _BINDING)}
+    locals_ |= {syntax.text(node) for node in syntax.every(declared, ("inferred_parameters",)) for node in node.named_children}
+    locals_ |= {
+        syntax.text(node.named_child(0)) for node in syntax.every(declared, ("lambda_expression",)) if node.named_child(0)
+    }
+    for node in syntax.every(declared, ("this", "super")):
+        yield syntax.text(node)
+    for node in syntax.every(declared, ("method_invocation",)):
         if node.child_by_field_name("object") is None:
-            name = _text(node.child_by_field_name("name"))
-            if name != _text(declared.child_by_field_name("name")):  # a call of itself
+            name = syntax.text(node.child_by_field_name("name"))
+            if name != syntax.text(declared.child_by_field_name("name")):  # a call of itself
                 yield f"{name}()"
-    for node in _of(declared, ("identifier",)):
-        name, parent = _text(node), node.parent
+    for node in syntax.every(declared, ("identifier",)):
+        name, parent = syntax.text(node), node.parent
         if parent is None or name in locals_ or not _is_value(node, parent):
             continue
         yield from _java_type(name, imported, wild, own) if name[:1].isupper() and not name.isupper() else [name]
@@ -184,17 +185,6 @@ def _java_imports(file: str) -> tuple[dict[str, str], list[str]]:
 
 def _java_types(file: str) -> set[str]:
     """Types that the file declares."""
-    root = tree_sitter.Parser(_JAVA).parse(file.encode()).root_node
+    root = syntax.parse(file.encode())
     kinds = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
-    return {_text(node.child_by_field_name("name")) for node in _of(root, kinds)}
-
-
-def _of(node: tree_sitter.Node, kinds: tuple[str, ...]) -> Iterator[tree_sitter.Node]:
-    if node.type in kinds:
-        yield node
-    for child in node.children:
-        yield from _of(child, kinds)
-
-
-def _text(node: tree_sitter.Node | None) -> str:
-    return node.text.decode() if node is not None and node.text else ""
+    return {syntax.text(node.child_by_field_name("name")) for node in syntax.every(root, kinds)}

@@ -20,7 +20,7 @@ from analysis.report import PAGE
 from ensures.errors import EnsuresError, InputError
 from jobs import findings
 
-PAUSE = 5.0  # seconds between two looks; never less than five times what making the report took
+PAUSE = 5.0  # seconds between two looks; never less than twice what making the report took
 TRIALS = 10  # of each random subset of mutants, while the run goes on
 
 
@@ -135,7 +135,7 @@ def _serve(pages: Pages, port: int) -> int:
                 if str(error) != said:
                     said = str(error)
                     print(f"waiting: {said}", file=sys.stderr)
-            time.sleep(max(PAUSE, 5 * (time.monotonic() - started)))
+            time.sleep(max(PAUSE, 2 * (time.monotonic() - started)))
 
 
 if __name__ == "__main__":

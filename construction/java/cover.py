@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tree_sitter
-import tree_sitter_java
 
 from containers.sandbox import Sandbox, SandboxSpec
 from ensures.errors import PreparationFailed
-from evaluation.java import worker
+from evaluation.java import syntax, worker
 from evaluation.java.workspace import JavaWorkspace
 
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _HIT = "ensures.harness.Cover.at"
 _STATEMENTS = frozenset(
     "expression_statement local_variable_declaration if_statement for_statement enhanced_for_statement while_statement "
@@ -50,7 +48,7 @@ class Coverage:
 def instrumented(text: str, first: int) -> tuple[str, list[int]]:
     """The file's text with hits numbered from `first`, and the line of each."""
     code = text.encode()
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
+    root = syntax.parse(code)
     cuts: list[tuple[int, str]] = []
     lines: list[int] = []
     for node, bare in _statements(root):

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import tree_sitter
-import tree_sitter_java
 
 from construction.mutate import RuleMutant
+from evaluation.java import syntax
 
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _BEFORE, _AFTER = b"class Around {\n", b"\n}"
 _METHODS = ("method_declaration", "constructor_declaration")
 
@@ -26,10 +25,6 @@ class JavaMutant(RuleMutant):
     """`probe`: a text that must not compile for the mutant to count; empty: nothing is asked."""
 
     probe: str = ""
-
-
-def _text(node: tree_sitter.Node | None) -> str:
-    return (node.text or b"").decode() if node is not None else ""
 
 
 def _operator(node: tree_sitter.Node, swaps: dict[str, str]) -> Iterator[Change]:
@@ -58,7 +53,7 @@ def increments(node: tree_sitter.Node, result: str) -> Iterator[Change]:
 
 def invert_negatives(node: tree_sitter.Node, result: str) -> Iterator[Change]:
     """-x becomes x; constants stay."""
-    if node.type == "unary_expression" and _text(node.child_by_field_name("operator")) == "-":
+    if node.type == "unary_expression" and syntax.text(node.child_by_field_name("operator")) == "-":
         operand = node.child_by_field_name("operand")
         if operand is not None and not operand.type.endswith("_literal"):
             yield node.start_byte, operand.start_byte, ""
@@ -90,12 +85,12 @@ def negate_conditionals(node: tree_sitter.Node, result: str) -> Iterator[Change]
     """Comparisons, and conditions that are a value or a call by themselves."""
     if node.type == "binary_expression":
         yield from _operator(node, _NEGATED)
-        if _text(node.child_by_field_name("operator")) in ("&&", "||"):
+        if syntax.text(node.child_by_field_name("operator")) in ("&&", "||"):
             for side in ("left", "right"):
                 yield from _not(node.child_by_field_name(side))
     elif node.type in _CONDITIONS:
         yield from _not(node.child_by_field_name("condition"))
-    elif node.type == "unary_expression" and _text(node.child_by_field_name("operator")) == "!":
+    elif node.type == "unary_expression" and syntax.text(node.child_by_field_name("operator")) == "!":
         operand = node.child_by_field_name("operand")
         if operand is not None:
             yield node.start_byte, operand.start_byte, ""
@@ -105,7 +100,7 @@ def _not(node: tree_sitter.Node | None) -> Iterator[Change]:
     while node is not None and node.type == "parenthesized_expression":
         node = node.named_children[0]
     if node is not None and node.type in _PLAIN:
-        yield node.start_byte, node.end_byte, f"!({_text(node)})"
+        yield node.start_byte, node.end_byte, f"!({syntax.text(node)})"
 
 
 def void_method_call(node: tree_sitter.Node, result: str) -> Iterator[Change]:
@@ -137,7 +132,7 @@ def _returned(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 def _instead(node: tree_sitter.Node, text: str) -> Iterator[Change]:
     value = _returned(node)
-    if value is not None and _text(value) != text:
+    if value is not None and syntax.text(value) != text:
         yield value.start_byte, value.end_byte, text
 
 
@@ -193,12 +188,12 @@ OPERATORS: dict[str, Rule] = {
 def mutants(implementation: str) -> list[JavaMutant]:
     """All rule mutants of a method's text, deduplicated by text, in the order of their places. Some may not compile."""
     code = _BEFORE + implementation.encode() + _AFTER
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
+    root = syntax.parse(code)
     method = next(_find(root), None)
     body = method.child_by_field_name("body") if method is not None else None
     if method is None or body is None:
         return []
-    result = _text(method.child_by_field_name("type")) + _text(method.child_by_field_name("dimensions"))
+    result = syntax.text(method.child_by_field_name("type")) + syntax.text(method.child_by_field_name("dimensions"))
     result = "" if result == "void" else result
     found: dict[str, tuple[list[str], int, str]] = {}
     for node, inside in _walk(body, False):

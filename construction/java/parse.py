@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import tree_sitter
-import tree_sitter_java
 
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
+from evaluation.java import syntax
+
 _WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
 _TAG = re.compile(r"<[^>]+>|\{@\w+\s*([^}]*)\}")
 _METHODS = {"method_declaration": "method", "constructor_declaration": "constructor"}
@@ -60,7 +60,7 @@ class Method:
 def methods(text: str) -> Iterator[Method]:
     """All methods and constructors with a body, in order; methods of nested and local classes included."""
     code = text.encode()
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
+    root = syntax.parse(code)
     lines = text.split("\n")
     yield from _walk(root, lines, "", "", False)
 
@@ -76,34 +76,34 @@ def find(text: str, qualname: str, start_line: int | None = None) -> Method | No
 def _walk(node: tree_sitter.Node, lines: list[str], prefix: str, within: str, local: bool) -> Iterator[Method]:
     for child in node.named_children:
         if child.type in _TYPES:
-            yield from _walk(child, lines, f"{prefix}{_text(child.child_by_field_name('name'))}.", child.type, local)
+            yield from _walk(child, lines, f"{prefix}{syntax.text(child.child_by_field_name('name'))}.", child.type, local)
         elif child.type in _METHODS:
             if child.child_by_field_name("body") is not None:
                 yield _method(child, lines, prefix, within, local)
-            yield from _walk(child, lines, f"{prefix}{_text(child.child_by_field_name('name'))}.", within, True)
+            yield from _walk(child, lines, f"{prefix}{syntax.text(child.child_by_field_name('name'))}.", within, True)
         else:
             yield from _walk(child, lines, prefix, within, local)
 
 
 def _method(node: tree_sitter.Node, lines: list[str], prefix: str, within: str, local: bool) -> Method:
     before = node.prev_sibling
-    comment = _text(before) if before is not None and before.type == "block_comment" else ""
+    comment = syntax.text(before) if before is not None and before.type == "block_comment" else ""
     documented = comment.startswith("/**")
     first = before.start_point.row if documented and before is not None else node.start_point.row
     body = node.child_by_field_name("body")
     assert body is not None
     last = node.end_point.row
-    modifiers = next((_text(child) for child in node.children if child.type == "modifiers"), "")
+    modifiers = next((syntax.text(child) for child in node.children if child.type == "modifiers"), "")
     parameters = node.child_by_field_name("parameters")
     types = tuple(
-        _text(child.child_by_field_name("type") or child.named_children[0])
+        syntax.text(child.child_by_field_name("type") or child.named_children[0])
         for child in (parameters.named_children if parameters is not None else ())
         if child.type in ("formal_parameter", "spread_parameter")
     )
     start, end = node.start_byte, body.start_byte
     signature = (node.text or b"")[: end - start].decode().strip()
     return Method(
-        qualname=prefix + _text(node.child_by_field_name("name")),
+        qualname=prefix + syntax.text(node.child_by_field_name("name")),
         kind=_kind(node, modifiers, within, local),
         start_line=first + 1,
         end_line=last + 1,
@@ -113,7 +113,7 @@ def _method(node: tree_sitter.Node, lines: list[str], prefix: str, within: str, 
         implementation="\n".join(lines[first : last + 1]),
         complexity=1 + _branches(body),
         parameters=types,
-        result=_text(node.child_by_field_name("type")),
+        result=syntax.text(node.child_by_field_name("type")),
     )
 
 
@@ -136,7 +136,3 @@ def _branches(node: tree_sitter.Node) -> int:
         found += child.type == "switch_label" and not (child.text or b"").startswith(b"default")
         found += _branches(child)
     return found
-
-
-def _text(node: tree_sitter.Node | None) -> str:
-    return (node.text or b"").decode() if node is not None else ""

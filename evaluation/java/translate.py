@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import tree_sitter
-import tree_sitter_java
 
+from evaluation.java import syntax
 from evaluation.java.jml.syntax import (
     Chain,
     Conditional,
@@ -30,7 +30,6 @@ RESULT = "$ensures_result"
 SAVED = "$ensures_old"  # and a number: what \\old saved
 API = "EnsuresJml"
 _WHOLE = ("int", "long", "short", "byte", "char")
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _BEFORE, _AFTER = b"class C { boolean f = ", b"; }"
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -189,7 +188,7 @@ def _comparisons(range_: Expression, java: "object") -> Iterator[tuple[str, str,
     inner = [part for part in range_.parts if not isinstance(part, str)]
     names = iter(range(len(inner)))
     text = "".join(part if isinstance(part, str) else f"$jml{next(names)}" for part in range_.parts)
-    tree = tree_sitter.Parser(_LANGUAGE).parse(_BEFORE + text.encode() + _AFTER)
+    root = syntax.parse(_BEFORE + text.encode() + _AFTER)
 
     def back(node: tree_sitter.Node) -> str:
         found = (node.text or b"").decode()
@@ -198,7 +197,7 @@ def _comparisons(range_: Expression, java: "object") -> Iterator[tuple[str, str,
                 found = found.replace(f"$jml{index}", java(part))  # type: ignore[operator]
         return found
 
-    stack = [node for node in [_value(tree.root_node)] if node is not None]
+    stack = [node for node in [_value(root)] if node is not None]
     while stack:
         node = stack.pop(0)
         if node.type == "parenthesized_expression":
@@ -222,7 +221,7 @@ def _value(root: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _words(text: str) -> Sequence[str]:
-    node = tree_sitter.Parser(_LANGUAGE).parse(_BEFORE + text.encode() + _AFTER).root_node
+    node = syntax.parse(_BEFORE + text.encode() + _AFTER)
     found, stack = [], [node]
     while stack:
         here = stack.pop()

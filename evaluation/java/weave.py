@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import tree_sitter
-import tree_sitter_java
 
 from ensures.errors import EnsuresError
+from evaluation.java import syntax
 from evaluation.java.translate import API, RESULT, Translated
 
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _BEFORE, _AFTER = b"class Around {\n", b"\n}"
 _METHODS = ("method_declaration", "constructor_declaration", "compact_constructor_declaration")
 _TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
@@ -63,8 +62,8 @@ class Woven:
 def method(implementation: str) -> Method:
     """Raises Unweavable."""
     code = _BEFORE + implementation.encode() + _AFTER
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
-    node = next(_walk(root, _METHODS), None)
+    root = syntax.parse(code)
+    node = next(syntax.outermost(root, _METHODS), None)
     if node is None or root.has_error:
         raise Unweavable("the text is no Java method")
     if node.type == "compact_constructor_declaration":
@@ -73,9 +72,7 @@ def method(implementation: str) -> Method:
     if body is None:
         raise Unweavable("the method has no body")
 
-    def text(given: tree_sitter.Node | None) -> str:
-        return (given.text or b"").decode() if given is not None else ""
-
+    text = syntax.text
     modifiers = next((child for child in node.children if child.type == "modifiers"), None)
     throws = next((child for child in node.children if child.type == "throws"), None)
     parameters = node.child_by_field_name("parameters")
@@ -133,14 +130,6 @@ def _parameter_names(parameters: tree_sitter.Node) -> Iterator[str]:
             yield ((declarator.child_by_field_name("name") or declarator).text or b"").decode()
 
 
-def _walk(node: tree_sitter.Node, kinds: Sequence[str]) -> Iterator[tree_sitter.Node]:
-    if node.type in kinds:
-        yield node
-        return
-    for child in node.children:
-        yield from _walk(child, kinds)
-
-
 def alike(one: Method, other: Method) -> bool:
     """Can their bodies stand behind one method?"""
     return len(one.names) == len(other.names) and one.before == other.before and one.constructor == other.constructor
@@ -181,7 +170,7 @@ def _around(file: str, first: int, last: int) -> tuple[str, str]:
     """The text above and below the lines, with our import behind the package's name, on its line."""
     lines = file.split("\n")
     code = "".join(f"{line}\n" for line in lines[: first - 1]).encode()
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
+    root = syntax.parse(code)
     package = next((node for node in root.children if node.type == "package_declaration"), None)
     at = package.end_byte if package is not None else 0
     above = code[:at] + f" import ensures.harness.{API}; ".encode() + code[at:]
@@ -278,8 +267,8 @@ def _constructor(out: _Text, given: Method, bodies: Sequence[Method], candidates
 def _leaving(body: str) -> str:
     """The body, its own `return` as a way out of the labelled switch."""
     code = _BEFORE + b"{" + body.encode() + b"}" + _AFTER
-    root = tree_sitter.Parser(_LANGUAGE).parse(code).root_node
-    block = next(_walk(root, ("block",)))
+    root = syntax.parse(code)
+    block = next(syntax.outermost(root, ("block",)))
     cuts = [(node.start_byte, node.end_byte) for node in _returns(block)]
     for start, end in reversed(cuts):
         code = code[:start] + b"break $ensures_body;" + code[end:]

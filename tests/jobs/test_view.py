@@ -26,7 +26,7 @@ def get(address: str) -> str:
         return str(answer.read().decode())
 
 
-def until(address: str, what: str, seconds: float = 60) -> str:
+def until(address: str, what: str, seconds: float = 240) -> str:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what in (found := get(address)):
@@ -64,7 +64,7 @@ def test_it_waits_and_grows(run: Path, tmp_path: Path) -> None:
         assert (run / "verdicts" / "half.tmp").exists()  # a reader changes nothing
         assert not (run / "report.html").exists()
         os.kill(server.pid, signal.SIGINT)
-        assert server.wait(timeout=20) == 130
+        assert server.wait(timeout=60) == 130
     finally:
         server.kill()
 

@@ -8,9 +8,7 @@ Java's own expressions are cut out whole, JML inside of them parsed in place, an
 from collections.abc import Sequence
 from itertools import pairwise
 
-import tree_sitter
-import tree_sitter_java
-
+from evaluation.java import syntax
 from evaluation.java.jml.syntax import (
     Chain,
     Conditional,
@@ -27,7 +25,6 @@ from evaluation.java.jml.syntax import (
 from evaluation.java.jml.tokens import CLOSING, JmlError, JmlUnsupported, Token, tokens
 
 QUANTIFIERS = ("forall", "exists", "sum", "product", "min", "max", "num_of")
-_LANGUAGE = tree_sitter.Language(tree_sitter_java.language())
 _BEFORE, _AFTER = "class C { Object f = ", "; }"
 _JML = ("<==>", "<=!=>", "==>", "<==")
 _BOUNDARIES = ("&&", "||", "&", "|", "^", "==", "!=", "instanceof")
@@ -343,7 +340,7 @@ def _check(expression: Expression, offset: int) -> None:
             inner = [part for part in parts if not isinstance(part, str)]
             names = iter(range(len(inner)))
             text = "".join(part if isinstance(part, str) else f"$jml{next(names)}" for part in parts)
-            if tree_sitter.Parser(_LANGUAGE).parse((_BEFORE + text + _AFTER).encode()).root_node.has_error:
+            if syntax.parse((_BEFORE + text + _AFTER).encode()).has_error:
                 raise JmlError(f"no Java expression: {' '.join(text.split())[:80]}", offset)
         case Old(one) | Function(_, one):
             inner = [one]
