@@ -45,7 +45,7 @@ def rank_biserial(difference: np.ndarray) -> float:
     return float((ranks[left > 0].sum() - ranks[left < 0].sum()) / ranks.sum())
 
 
-def _matched(grid: Grid, a: np.ndarray, b: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _matched(a: np.ndarray, b: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the candidates of two parts that have the same key."""
     mine, theirs = np.flatnonzero(a), np.flatnonzero(b)
     _, left, right = np.intersect1d(key[mine], key[theirs], return_indices=True)
@@ -66,7 +66,7 @@ def guidance(grid: Grid) -> Sheet:
         if not name.endswith(GUIDED) or name.removesuffix(GUIDED) not in grid.models:
             continue
         a = grid.models.index(name.removesuffix(GUIDED))
-        left, right = _matched(grid, grid.model == a, grid.model == b, key)
+        left, right = _matched(grid.model == a, grid.model == b, key)
         for what, success in (("Corr@1", grid.correct), ("Comp@1", complete)):
             without, having = success[left], success[right]
             figures = (float(without.mean()), float(having.mean())) if len(left) else (None, None)
@@ -81,7 +81,7 @@ def models(grid: Grid) -> Sheet:
     key = _keys(grid, grid.setting, len(grid.settings))
     parts = [(name, grid.model == position) for position, name in enumerate(grid.models)]
     title = "Models compared in pairs"
-    return _pairs(grid, "comparisons", title, "Model", parts, lambda a, b: _matched(grid, a, b, key))
+    return _pairs(grid, "comparisons", title, "Model", parts, lambda a, b: _matched(a, b, key))
 
 
 def settings(grid: Grid) -> Sheet:
@@ -89,7 +89,7 @@ def settings(grid: Grid) -> Sheet:
     key = _keys(grid, grid.model, len(grid.models))
     parts = [(name.upper(), grid.setting == position) for position, name in enumerate(grid.settings)]
     title = "Settings compared in pairs"
-    return _pairs(grid, "settings", title, "Setting", parts, lambda a, b: _matched(grid, a, b, key))
+    return _pairs(grid, "settings", title, "Setting", parts, lambda a, b: _matched(a, b, key))
 
 
 Match = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]

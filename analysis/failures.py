@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis import ablations
 from analysis.ablations import LLM, Operators
-from analysis.grid import WORD, Grid
+from analysis.grid import Grid, unpacked
 from analysis.paper import LANGUAGES, mean, ratio, share
 from analysis.sheets import Cell, Sheet, Value
 from ensures.task import Language, Task
@@ -84,10 +84,11 @@ def survivors(grid: Grid, operators: Operators) -> Sheet:
         if not len(alive):
             continue
         language = LANGUAGES.get(task.language.value, task.language.value)
-        for column, mutant in enumerate(ablations.counted(task)):
+        mutants = ablations.counted(task)
+        for mutant, left_alive in zip(mutants, unpacked(alive, len(mutants)).mean(axis=0), strict=True):
             names = [name for name in (ablations.operator_of(task, mutant, operators),) if name]
             names += [LLM] if LLM in mutant.families else []
-            left = (task.repository, float((alive[:, column // WORD] >> np.uint64(column % WORD) & np.uint64(1)).mean()))
+            left = (task.repository, float(left_alive))
             for name in names or ["rule, operator not known"]:
                 found.setdefault(f"{language}: {name}", []).append(left)
             found.setdefault(f"{language}: returns {returned(task)}", []).append(left)

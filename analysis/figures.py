@@ -9,14 +9,12 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from analysis.ablations import counted
-from analysis.grid import Grid
+from analysis.grid import Grid, unpacked
 from analysis.paper import LANGUAGES
 from analysis.sheets import Cell, Sheet, Value
-from analysis.subsumption import unpacked
 
 matplotlib.use("Agg")
 # Okabe and Ito's
@@ -229,7 +227,6 @@ def kill_matrix(grid: Grid) -> Drawn:
 
 def bars(sheet: Sheet, first: int, xlabel: str) -> Drawn:
     """Shares of one row each as stacked bars: the columns of `sheet` from `first` on."""
-    shown = ListedColormap(COLOURS).colors
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
@@ -237,7 +234,7 @@ def bars(sheet: Sheet, first: int, xlabel: str) -> Drawn:
         for number, kind in enumerate(sheet.columns[first:]):
             cells = [row[number + first] for row in sheet.rows]
             values = np.array([cell.value or 0.0 if isinstance(cell, Cell) else 0.0 for cell in cells])
-            colour = shown[number % len(COLOURS)]  # type: ignore[index]
+            colour = COLOURS[number % len(COLOURS)]
             axes.barh(range(len(values)), values, left=left, color=colour, label=kind, hatch="//" * (number >= len(COLOURS)))
             left += values
         axes.set_yticks(range(len(sheet.rows)), [str(row[0]) for row in sheet.rows])

@@ -137,6 +137,12 @@ def pack(chosen: np.ndarray) -> Bits:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8")
 
 
+def unpacked(bits: Bits, count: int) -> np.ndarray:
+    """(rows, words) -> (rows, count) bool."""
+    places = np.arange(count)
+    return (bits[:, places // WORD] >> (places % WORD).astype(np.uint64) & np.uint64(1)).astype(bool)
+
+
 def width(tasks: Iterable[Task]) -> int:
     """Columns for the task with the most mutants that count."""
     return max((sum(1 for _ in mutants(task)) for task in tasks), default=0)

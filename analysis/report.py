@@ -20,7 +20,7 @@ import jinja2
 
 from analysis import figures
 from analysis.figures import Drawn
-from analysis.sheets import Cell, Sheet, Value
+from analysis.sheets import Sheet, Value
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE, DATA = "report.html", "report-data"
@@ -217,4 +217,4 @@ def _cell(value: Value) -> str:
         return f"<td>{value:,}</td>"
     figure, _, interval = value.written().partition(" ")
     beside = f' <span class="soft">{interval}</span>' if interval else ""
-    return f"<td>{figure}{beside}</td>" if isinstance(value, Cell) else ""
+    return f"<td>{figure}{beside}</td>"

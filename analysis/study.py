@@ -49,6 +49,7 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
     whole, by = study.grid, study.operators
     grid = whole.fair()
     ks = [k for k in REPORTED if k <= int(grid.sizes.min(initial=REPORTED[-1]))] or [1]
+    hard = subsumption.difficulty(grid)
     perturbed, sweep = paper.perturbed(grid, by, seed, trials)
     found = [
         paper.statistics(grid.tasks, lines_of(study)),
@@ -67,8 +68,8 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
         uncertainty.sizes(grid),
         failures.reasons(grid),
         failures.survivors(grid, by),
-        subsumption.mutants(grid),
-        subsumption.scores(grid),
+        subsumption.mutants(grid, hard),
+        subsumption.scores(grid, hard),
         variety.variety(grid, study.said),
         variety.by_date(grid, study.cutoffs),
     ]

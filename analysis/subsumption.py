@@ -5,13 +5,14 @@ other, too. A dominator is a mutant that no other strictly subsumes; equals stan
 is the share of dominators that it kills: what easy mutants add to the plain share is gone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.ablations import LLM, RULE, counted
 from analysis.comparison import killed
-from analysis.grid import WORD, Bits, Grid, marked
+from analysis.grid import Grid, marked, unpacked
 from analysis.paper import LANGUAGES, mean, share
 from analysis.sheets import Cell, Sheet, Value
 
@@ -54,15 +55,8 @@ def dominators(kills: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def unpacked(bits: Bits, count: int) -> np.ndarray:
-    """(rows, words) -> (rows, count) bool."""
-    places = np.arange(count)
-    return (bits[:, places // WORD] >> (places % WORD).astype(np.uint64) & np.uint64(1)).astype(bool)
-
-
-def mutants(grid: Grid) -> Sheet:
+def mutants(grid: Grid, found: Sequence[Difficulty | None]) -> Sheet:
     """By language and family: how many, killed by nobody, how often killed, dominators."""
-    found = difficulty(grid)
     rows: list[tuple[Value, ...]] = []
     for language in grid.languages:
         for name, families in (("rule", {RULE}), ("LLM", {LLM}), ("both", {RULE, LLM})):
@@ -87,9 +81,8 @@ def mutants(grid: Grid) -> Sheet:
     return Sheet("mutants", "How hard mutants are", columns, tuple(rows), notes)
 
 
-def scores(grid: Grid) -> Sheet:
+def scores(grid: Grid, seen: Sequence[Difficulty | None]) -> Sheet:
     """By model: the mean share of mutants killed, and of dominators."""
-    seen = difficulty(grid)
     chosen = [[bool(x) for x in of.dominator] if of is not None else [False] * len(counted(task))
               for task, of in zip(grid.tasks, seen, strict=True)]  # fmt: skip
     bits = marked(grid.tasks, chosen)

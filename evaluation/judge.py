@@ -117,7 +117,7 @@ class Judge:
         self._diagnosed = {row["key"] for row in diagnoses.rows(["key"])} if diagnoses is not None else set()
         self.limit, self.audit_fraction, self.on_verdicts = limit, audit_fraction, on_verdicts
         self.isolated = {row["task_id"] for row in audits.rows(["task_id", "agrees"]) if not row["agrees"]}
-        self.memory = memory or Memory(0)
+        self.memory = memory
         self.added = 0
         self.unresolved: list[Unresolved] = []
         self._known = Known(shards)
@@ -230,19 +230,25 @@ class Judge:
             self._add(bench, missing[submission], subjects, [of[index] for of in found])
 
     async def _found(self, bench: "_Bench", submissions: Sequence[Submission], subjects: Sequence[Subject]) -> Verdicts:
-        """What is remembered, and the rest by the pool."""
+        """By the pool; what is remembered is not asked again."""
+        if self.memory is None:
+            return await self._asked(bench, submissions, subjects)
         judged = [content_key(submission, *bench.by) for submission in submissions]
         recalled = [[self.memory.recall(key, subject) for key in judged] for subject in subjects]
         new = [index for index in range(len(submissions)) if any(of[index] is None for of in recalled)]
         if new:
-            asked = Question(tuple(subjects), tuple(submissions[index] for index in new), bench.isolated)
-            cost = len(subjects) * (0.05 + bench.task.test_seconds)
-            given: Verdicts = await self.pool().submit(Work(bench.task, check, asked, cost, bench.baseline))
+            given = await self._asked(bench, [submissions[index] for index in new], subjects)
             for subject, of, told in zip(subjects, recalled, given, strict=True):
                 for index, verdicts in zip(new, told, strict=True):
                     of[index] = verdicts
                     self.memory.keep(judged[index], subject, verdicts)
         return [[verdicts or () for verdicts in of] for of in recalled]
+
+    async def _asked(self, bench: "_Bench", submissions: Sequence[Submission], subjects: Sequence[Subject]) -> Verdicts:
+        asked = Question(tuple(subjects), tuple(submissions), bench.isolated)
+        cost = len(subjects) * (0.05 + bench.task.test_seconds)
+        found: Verdicts = await self.pool().submit(Work(bench.task, check, asked, cost, bench.baseline))
+        return found
 
     def _add(
         self,

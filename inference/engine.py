@@ -1,5 +1,6 @@
 """The engine seam: what turns a request into completions."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -28,6 +29,12 @@ class Prompt:
         roles = ("assistant", "user") * (len(self.turns) // 2)
         said = zip(("user", *roles), (self.text, *self.turns), strict=True)
         return [{"role": role, "content": content} for role, content in said]
+
+
+def prompt(text: str, left_out: tuple[str, ...] = (), turns: tuple[str, ...] = ()) -> Prompt:
+    """With the hash of all that is said in it."""
+    said = "\0".join([text, *turns]).encode("utf-8", "surrogatepass")
+    return Prompt(text, hashlib.sha256(said).hexdigest()[:32], left_out, turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ method than the one before, from the outside in. Functions far from the method l
 the method stands alone. What is left out is named.
 """
 
-import hashlib
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import jinja2
 
 from ensures.errors import InputError
 from ensures.task import Language, Program, Setting, Task
-from inference.engine import Prompt
+from inference.engine import Prompt, prompt
 from inference.source import Function, java, python
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -107,7 +106,7 @@ class Ladder(Sequence[Prompt]):
                 context = self._source.reduced(context, {index for index, _ in bodiless}, {index for index, _ in gone})
                 left_out = (*(f.name for _, f in gone), *(f"body of {f.name}" for _, f in bodiless))
         text = self._rendered(context, self._target())
-        return Prompt(text, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], left_out)
+        return prompt(text, left_out)
 
     def _target(self) -> str:
         task = self.task
@@ -119,7 +118,7 @@ class Ladder(Sequence[Prompt]):
 
     def _rendered(self, context: str, target: str) -> str:
         language, specification = _NAMES[self.task.language]
-        template = _environment(self.config.path).get_template(f"{self.dialect}/{self.config.template}.jinja")
+        template = environment(self.config.path).get_template(f"{self.dialect}/{self.config.template}.jinja")
         return template.render(
             language=self.task.language.value,
             language_name=language,
@@ -140,6 +139,6 @@ def _shown(language: Language, setting: Setting, module: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _environment(path: str) -> jinja2.Environment:
+def environment(path: str) -> jinja2.Environment:
     loader = jinja2.FileSystemLoader([path, TEMPLATES] if path else [TEMPLATES])
     return jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)

@@ -8,13 +8,11 @@ the model agrees with them is printed.
 """
 
 import asyncio
-import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from pyarrow import ArrowException, csv
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
@@ -23,8 +21,8 @@ from ensures.errors import EnsuresError, InputError
 from ensures.keys import content_key, seed_from
 from ensures.task import Setting
 from evaluation.rows import REASONING, TURNS, Shards, stored
-from inference.engine import Engine, Prompt, Request, Wanted
-from inference.prompts import TEMPLATES
+from inference.engine import Engine, Prompt, Request, Wanted, prompt
+from inference.prompts import environment
 from jobs import config as configuration
 from jobs.parts import Parts
 from jobs.progress import Display
@@ -71,12 +69,12 @@ async def _run(arguments: Sequence[str]) -> int:
             gate = asyncio.Semaphore(max(1, engine.capacity))
 
             async def one(row: dict[str, Any]) -> None:
-                prompt = _prompt(row["thought"])
-                key = content_key(row["key"], prompt.hash, engine.identity)
+                asked = _prompt(row["thought"])
+                key = content_key(row["key"], asked.hash, engine.identity)
                 if key not in known:
                     async with gate:
                         request = Request(
-                            tasks[row["task_id"]], Setting(row["setting"]), (0,), seed_from(key), (prompt,), WANTED
+                            tasks[row["task_id"]], Setting(row["setting"]), (0,), seed_from(key), (asked,), WANTED
                         )
                         (completion,) = await engine.complete(request)
                     said = {
@@ -102,9 +100,7 @@ async def _run(arguments: Sequence[str]) -> int:
 
 
 def _prompt(thought: str) -> Prompt:
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined)
-    text = environment.get_template("reasoning.jinja").render(categories=CATEGORIES, thought=thought)
-    return Prompt(text, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+    return prompt(environment("").get_template("reasoning.jinja").render(categories=CATEGORIES, thought=thought))
 
 
 def _agreement(run: Path, engine: Engine, labels: Path) -> str:

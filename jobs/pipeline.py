@@ -19,6 +19,7 @@ from ensures.errors import EngineFailed, InputError, PreparationFailed, Stopped,
 from ensures.task import Setting, Task
 from evaluation.judge import Judge, Memory, Unresolved
 from evaluation.pool import ended
+from evaluation.rows import Shards
 from inference.engine import Engine
 from jobs.config import RunConfig
 from jobs.drawing import Drawing, Row
@@ -26,13 +27,6 @@ from jobs.feedback import JudgeFeedback, TurnRows, half
 from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import TASKS, RunFolder
-
-
-def greedy(engine: Engine) -> bool:
-    """Does the engine, by its own words, always take the likeliest token?"""
-    sampling = json.loads(engine.origin.get("sampling", "{}"))
-    return sampling.get("temperature") == 0
-
 
 PATIENCE = 2.0  # seconds
 OPEN = 512  # tasks that are drawn and not yet judged: beyond it, drawing waits for the judge
@@ -49,45 +43,22 @@ class Pipeline:
         self.parts = Parts(config, folder, display)
         self.warnings = self.parts.warnings
         self.engine = self.parts.engine
-        memory = Memory()
-        self.judge = Judge(
-            self.parts.pool,
-            self.parts.surveyor,
-            folder.verdicts,
-            folder.audits,
-            folder.diagnoses,
-            config.evaluation.limit,
-            config.evaluation.audit_fraction,
-            lambda added: display.done("verdicts", added),
-            memory,
-        )
         strategy = self.parts.strategy()
         if strategy.name == "random_sampling" and greedy(self.engine):
             self.warnings.append("strategy=random_sampling at temperature 0 draws the same text again and again")
+        # feedback and score, or a set and its only clause, are the same question
+        memory = Memory() if strategy.judges or config.evaluation.clauses else None
+
+        def judge(rows: Shards, what: str, diagnoses: Shards | None = None, audited: float = 0.0) -> Judge:
+            parts = (self.parts.pool, self.parts.surveyor, rows, folder.audits, diagnoses, config.evaluation.limit, audited)
+            return Judge(*parts, lambda added: display.done(what, added), memory)
+
+        self.judge = judge(folder.verdicts, "verdicts", folder.diagnoses, config.evaluation.audit_fraction)
+        self.clauses = judge(folder.clauses, "verdicts on clauses") if config.evaluation.clauses else None
         feedback: JudgeFeedback | None = None
         if strategy.judges:
-            asked = Judge(
-                self.parts.pool,
-                self.parts.surveyor,
-                folder.feedback,
-                folder.audits,
-                None,
-                config.evaluation.limit,
-                on_verdicts=lambda added: display.done("verdicts as feedback", added),
-                memory=memory,
-            )
+            asked = judge(folder.feedback, "verdicts as feedback")
             feedback = JudgeFeedback(asked, lambda task: half(task, 0) if self.split else task, strategy.rule)
-        self.clauses: Judge | None = None
-        if config.evaluation.clauses:
-            self.clauses = Judge(
-                self.parts.pool,
-                self.parts.surveyor,
-                folder.clauses,
-                folder.audits,
-                None,
-                config.evaluation.limit,
-                on_verdicts=lambda added: display.done("verdicts on clauses", added),
-            )
         self.drawing = Drawing(
             self.engine,
             strategy,
@@ -319,3 +290,9 @@ class Pipeline:
                 "dataset.tasks=GLOB" + (f" or dataset.language={able}" if dataset.kind == "postcondbench" else "")
             )
         return tasks
+
+
+def greedy(engine: Engine) -> bool:
+    """Does the engine, by its own words, always take the likeliest token?"""
+    sampling = json.loads(engine.origin.get("sampling", "{}"))
+    return sampling.get("temperature") == 0

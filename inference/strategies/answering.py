@@ -1,10 +1,27 @@
 """From completions to turns, and from a sample's turns to the completion that is its answer."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from inference.engine import Completion
-from inference.strategy import Assignment, Turn
+from inference.strategy import Assignment, Tools, Turn
+
+
+async def turned(
+    work: Assignment,
+    tools: Tools,
+    sample: int,
+    ended: Callable[[list[Turn]], bool],
+    take: Callable[[list[Turn]], Awaitable[Turn]],
+) -> list[Turn]:
+    """A sample's turns to their end: those in the journal, then those that `take` makes of what came before."""
+    assert tools.journal is not None
+    turns = tools.journal.turns(work, sample)
+    while not ended(turns):
+        turn = await take(turns)
+        tools.journal.add(work, sample, turn)
+        turns.append(turn)
+    return turns
 
 
 def spent(completion: Completion) -> dict[str, Any]:

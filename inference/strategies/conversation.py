@@ -5,11 +5,11 @@ oldest probes and malformed turns are left out first, then submissions other tha
 around the method shrinks, as it does for a single prompt. The task, the best submission and the last turn always stay.
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import overload
 
 from inference.engine import Prompt
+from inference.engine import prompt as made
 from inference.strategies.protocol import Kind
 from inference.strategy import Turn
 
@@ -40,11 +40,10 @@ class Conversation(Sequence[Prompt]):
         if not 0 <= at < len(self):
             raise IndexError(index)
         gone = set(self._order[:at])
-        prompt = self.prompts[max(0, at - len(self._order))]
+        whole = self.prompts[max(0, at - len(self._order))]
         kept = [turn for turn in self.turns if turn.number not in gone]
         said = tuple(text for turn in kept for text in (turn.said or "(nothing)", turn.observation))
         if not said and not gone:
-            return prompt
-        left_out = (*(f"turn {number}" for number in sorted(gone)), *prompt.left_out)
-        digest = hashlib.sha256("\0".join([prompt.text, *said]).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return Prompt(prompt.text, digest, left_out, said)
+            return whole
+        left_out = (*(f"turn {number}" for number in sorted(gone)), *whole.left_out)
+        return made(whole.text, left_out, said)

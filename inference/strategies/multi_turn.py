@@ -29,7 +29,7 @@ from ensures.candidate import Clauses, Malformed
 from ensures.errors import InputError
 from ensures.keys import seed_from
 from inference.engine import Request, Wanted
-from inference.strategies.answering import answer, spent
+from inference.strategies.answering import answer, spent, turned
 from inference.strategies.conversation import Conversation
 from inference.strategies.protocol import Kind, read, stops
 from inference.strategy import Assignment, Feedback, Tools, Turn
@@ -138,12 +138,7 @@ class MultiTurn:
         await asyncio.gather(*(self._sample(work, tools, sample) for sample in work.samples))
 
     async def _sample(self, work: Assignment, tools: Tools, sample: int) -> None:
-        assert tools.judge is not None and tools.journal is not None
-        turns = tools.journal.turns(work, sample)
-        while not self.ended(turns):
-            turn = await self._turn(work, tools, sample, turns)
-            tools.journal.add(work, sample, turn)
-            turns.append(turn)
+        turns = await turned(work, tools, sample, self.ended, lambda turns: self._turn(work, tools, sample, turns))
         best = self.answer(turns)
         text, thought = (best.proposal, best.thought) if best else ("", "")
         tools.record(work, answer(work, sample, turns, text, thought, (best or turns[-1]).finish_reason))

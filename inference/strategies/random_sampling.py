@@ -3,12 +3,13 @@ answer (SpecMind's baseline: nl2postcond, run mu times)."""
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ensures.candidate import Malformed
 from ensures.errors import InputError
 from inference.engine import Request
-from inference.strategies.answering import answer, spent
+from inference.strategies.answering import answer, spent, turned
 from inference.strategies.protocol import Kind
 from inference.strategy import Assignment, Feedback, Tools, Turn
 
@@ -51,12 +52,8 @@ class RandomSampling:
         await asyncio.gather(*(self._sample(work, tools, sample) for sample in work.samples))
 
     async def _sample(self, work: Assignment, tools: Tools, sample: int) -> None:
-        assert tools.judge is not None and tools.journal is not None
-        turns = tools.journal.turns(work, sample)
-        while not self.ended(turns):
-            turn = await self._turn(work, tools, sample, len(turns) + 1)
-            tools.journal.add(work, sample, turn)
-            turns.append(turn)
+        take = partial(self._turn, work, tools, sample)
+        turns = await turned(work, tools, sample, self.ended, lambda turns: take(len(turns) + 1))
         found = best(turns) or turns[-1]
         tools.record(work, answer(work, sample, turns, found.text, found.thinking, found.finish_reason))
 

@@ -105,8 +105,9 @@ def test_dominators(grid: Grid) -> None:
     assert subsumption.dominators(np.array([[1, 1], [1, 1]], dtype=bool)).tolist() == [True, False]  # equals: one
     assert subsumption.dominators(np.array([[0, 0], [0, 0]], dtype=bool)).tolist() == [False, False]
     # one: c of abc, a; two: c of ab, ab, abc; three: all equal
-    assert figures(subsumption.scores(grid), 0) == pytest.approx([(2 / 3 + 1 / 3 + 1) / 3, (0.5 + 0 + 1) / 3])
-    python = next(row for row in subsumption.mutants(grid).rows if row[:2] == ("Python", "rule"))
+    hard = subsumption.difficulty(grid)
+    assert figures(subsumption.scores(grid, hard), 0) == pytest.approx([(2 / 3 + 1 / 3 + 1) / 3, (0.5 + 0 + 1) / 3])
+    python = next(row for row in subsumption.mutants(grid, hard).rows if row[:2] == ("Python", "rule"))
     assert [cell.value if isinstance(cell, Cell) else cell for cell in python[2:]] == pytest.approx(
         [6, 0, (1 + 0.5 + 0.5 + 1 + 1 + 1 / 3) / 6, 2]
     )
