@@ -19,6 +19,7 @@ class Drawn:
     too_long: int = 0  # not drawn: the method alone exceeds the model's context
     prompt_tokens: int = 0  # of the prompts, each once, however many samples answer it
     completion_tokens: int = 0
+    thinking_tokens: int = 0  # of those
     cost: float = 0.0
 
     @property
@@ -40,6 +41,7 @@ def drawn(rows: Iterable[Mapping[str, Any]]) -> list[Drawn]:
             seen.add((row["task_id"], row["prompt_hash"]))
             sums.prompt_tokens += row["prompt_tokens"] or 0
         sums.completion_tokens += row["completion_tokens"] or 0
+        sums.thinking_tokens += row["thinking_tokens"] or 0
         sums.cost += row["cost"] or 0.0
     return [found[setting] for setting in sorted(found)]
 
@@ -62,7 +64,7 @@ def lines(found: Iterable[Drawn], currency: str = "USD") -> list[str]:
 
 def sheet(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Sheet:
     """(run, a `Drawn` as a mapping) as a table."""
-    names = ("completions", "cut_off", "shortened", "too_long", "prompt_tokens", "completion_tokens")
+    names = ("completions", "cut_off", "shortened", "too_long", "prompt_tokens", "completion_tokens", "thinking_tokens")
     rows: list[tuple[Value, ...]] = [
         (run, item["setting"].upper(), *(int(item[name]) for name in names), Cell(float(item["cost"]), digits=2))
         for run, item in found
@@ -76,6 +78,7 @@ def sheet(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Sheet:
         "too long",
         "tokens of prompts",
         "tokens written",
+        "of which thinking",
         "cost",
     )
     notes = (

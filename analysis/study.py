@@ -79,7 +79,7 @@ def tables(study: Study, trials: int = TRIALS, seed: int = paper.SEED) -> list[S
         found.append(failures.causes(grid, study.lenient.fair(), study.on_mutants))
     if study.conversations:
         found += [turns.attempts(study.conversations), turns.tokens(study.conversations)]
-        found += [sheet for sheet in (turns.draws(study.conversations),) if sheet.rows]
+        found += [sheet for sheet in (turns.draws(study.conversations), turns.bugs(study.conversations)) if sheet.rows]
     if study.thoughts:
         found.append(reasoning.table(study.thoughts))
     if study.parts:

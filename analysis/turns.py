@@ -12,7 +12,7 @@ sum_j C(n - g, j) / C(n, j) over 0 <= j < mu (`expected_draws`).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from evaluation.metrics import at_least_one
 
 TAUS = (0.5, 0.7, 0.9)
 MUS = (4, 8, 12)
+BUG_MUS = (3, 5, 10)  # Table 3
 SUBMIT = "submit"
 
 
@@ -36,7 +37,7 @@ class Step:
     correct: bool
     score: float
     caught: int
-    tokens: tuple[int, int, int]  # input, of which cached, output
+    tokens: tuple[int, int, int, int]  # input, of which cached, output, of which thinking
     cost: float
 
 
@@ -50,6 +51,7 @@ class Conversation:
     tau: float
     mu: int
     steps: tuple[Step, ...]
+    bug: bool = False  # the task's one mutant is a bug that a person made (FixEval)
 
     def cut(self, tau: float, mu: int) -> "Conversation":
         """As it would have ended with this tau and mu."""
@@ -58,7 +60,7 @@ class Conversation:
             kept.append(step)
             if step.kind == SUBMIT and step.correct and step.score >= tau:
                 break
-        return Conversation(self.model, self.task, self.repository, tau, mu, tuple(kept))
+        return replace(self, tau=tau, mu=mu, steps=tuple(kept))
 
     @property
     def submissions(self) -> list[Step]:
@@ -75,7 +77,8 @@ class Conversation:
 
 def step(row: Mapping[str, Any]) -> Step:
     """Of a row of the turns' table."""
-    tokens = (row["prompt_tokens"] or 0, row["cached_tokens"] or 0, row["completion_tokens"] or 0)
+    read, cached = row["prompt_tokens"] or 0, row["cached_tokens"] or 0
+    tokens = (read, cached, row["completion_tokens"] or 0, row["thinking_tokens"] or 0)
     caught = len(row["caught"] or ())
     return Step(row["kind"], bool(row["correct"]), row["score"] or 0.0, caught, tokens, row["cost"] or 0.0)
 
@@ -172,7 +175,7 @@ def tokens(conversations: Sequence[Conversation]) -> Sheet:
     for model in dict.fromkeys(one.model for one in conversations):
         own = [one for one in conversations if one.model == model]
         repositories, ones = [one.repository for one in own], [1.0] * len(own)
-        sums = [[float(sum(step.tokens[part] for step in one.steps)) for one in own] for part in range(3)]
+        sums = [[float(sum(step.tokens[part] for step in one.steps)) for one in own] for part in range(4)]
         caught = [float(one.best.caught if one.best else 0) for one in own]
         cost = [100 * sum(step.cost for step in one.steps) for one in own]
         figures = [share(repositories, values, ones, digits=0) for values in sums]
@@ -187,9 +190,43 @@ def tokens(conversations: Sequence[Conversation]) -> Sheet:
                 share(repositories, cost, caught, digits=4),
             )
         )
-    columns = ("Strategy", "n", "input", "cached", "output", "caught", "tokens a mutant", "cents", "cents a mutant")
-    notes = ("Means of an instance, all turns together; cached tokens are part of the input, thinking of the output.",)
+    columns = (
+        "Strategy",
+        "n",
+        "input",
+        "cached",
+        "output",
+        "thinking",
+        "caught",
+        "tokens a mutant",
+        "cents",
+        "cents a mutant",
+    )
+    notes = (
+        "Means of an instance, all turns together; cached tokens are part of the input, "
+        "thinking (where the engine says) of the output.",
+    )
     return Sheet("tokens", "Tokens and cost", columns, tuple(rows), notes)
+
+
+def bugs(conversations: Sequence[Conversation]) -> Sheet:
+    """Table 3: of programs with one bug each, for how many a correct postcondition was found, and for how many one that the
+    bug violates, within mu turns."""
+    found = [one for one in conversations if one.bug]
+    rows: list[tuple[Value, ...]] = []
+    for model in dict.fromkeys(one.model for one in found):
+        own = [one for one in found if one.model == model]
+        repositories, ones = [one.repository for one in own], [1.0] * len(own)
+        most = own[0].mu
+        for mu in [m for m in BUG_MUS if m < most] + [most]:
+            best = [one.cut(own[0].tau, mu).best for one in own]
+            right, caught = [float(step is not None) for step in best], [float(bool(step and step.caught)) for step in best]
+            rows.append((model, mu, len(own), share(repositories, right, ones), share(repositories, caught, ones)))
+    notes = (
+        "By the judge that gave feedback, which stops when the bug is caught, as published: leaky. With "
+        "strategy.feedback_split=true no bug is known to it: the share that is told apart is then the result's Comp@1.",
+    )
+    return Sheet("bugs", "Bug detection", ("Strategy", "μ", "n", "% Corr.", "% dist. bugs"), tuple(rows), notes)
 
 
 def by_submission(conversations: Sequence[Conversation]) -> Drawn:

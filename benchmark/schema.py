@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ensures.errors import InputError
-from ensures.task import Language, Mutant, Package, Program, Release, Repository, Source, Task
+from ensures.task import Language, Mutant, Package, Program, Release, Repository, Script, Source, Task
 
 _TEXTS = pa.list_(pa.string())
 _SOURCE = pa.struct(
     [
-        ("kind", pa.string()),  # package | repository | release | program
+        ("kind", pa.string()),  # package | repository | release | program | script
         ("name", pa.string()),
         ("version", pa.string()),  # a package's version, a repository's commit
         ("sha256", pa.string()),
@@ -29,6 +29,9 @@ _SOURCE = pa.struct(
         ("benchmark", pa.string()),
         ("inputs", _TEXTS),
         ("tolerance", pa.float64()),
+        ("outputs", _TEXTS),
+        ("seconds", pa.float64()),
+        ("memory_mb", pa.int64()),
         ("digest", pa.string()),
         ("package", pa.string()),
         ("archive", pa.string()),
@@ -76,7 +79,7 @@ def to_record(task: Task) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
 
 
-_KINDS = {Package: "package", Repository: "repository", Release: "release", Program: "program"}
+_KINDS = {Package: "package", Repository: "repository", Release: "release", Program: "program", Script: "script"}
 
 
 def _source_record(source: Source) -> dict[str, Any]:
@@ -216,8 +219,8 @@ def _source(fields: Record) -> Source:
             fields.text("date", ""),
             fields.text("environment", ""),
         )
-    if kind == "program":
-        return Program(
+    if kind in ("program", "script"):
+        program = (
             fields.text("name"),
             fields.text("benchmark"),
             fields.text("version", ""),
@@ -225,6 +228,10 @@ def _source(fields: Record) -> Source:
             fields.texts("inputs", ...),
             float(fields.number("tolerance", 0.0)),
         )
+        if kind == "program":
+            return Program(*program)
+        limits = (float(fields.number("seconds", 15.0)), int(fields.number("memory_mb", 5120)))
+        return Script(*program, fields.texts("outputs", ...), *limits)
     raise InputError(f"{fields.where}: the field 'kind' is {kind!r}; known: {', '.join(_KINDS.values())}")
 
 

@@ -84,7 +84,21 @@ class Program:
     tolerance: float = 0.0  # absolute, for floats in what the program gives
 
 
-Source = Repository | Package | Release | Program
+@dataclass(frozen=True, slots=True)
+class Script(Program):
+    """A whole program over standard input and output (FixEval): its one argument is the list of the lines that it reads, its
+    result the list of those that it prints.
+
+    `outputs`: for each input what its test expects, as a Python expression. `seconds` limits one input, `memory_mb` the
+    process: both are the benchmark's.
+    """
+
+    outputs: tuple[str, ...] = ()
+    seconds: float = 15.0
+    memory_mb: int = 5120
+
+
+Source = Repository | Package | Release | Program | Script
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +160,19 @@ class Task:
 def halves(task: Task, salt: str) -> tuple[Task, Task]:
     """The task with one half of its tests and mutants, and with the other: what gives feedback must not score.
 
-    Raises ValueError where there are fewer than two of either.
+    A single bug (FixEval's) only scores: feedback is on tests alone. Raises ValueError where there are fewer than two tests,
+    or of other tasks' mutants.
     """
     counted = [mutant for mutant in task.mutants if mutant.excluded is None]
-    if len(task.tests) < 2 or len(counted) < 2:
+    if len(task.tests) < 2 or len(counted) < (1 if isinstance(task.source, Script) else 2):
         raise ValueError(f"{len(task.tests)} tests and {len(counted)} mutants can't be split in two")
     tests = sorted(range(len(task.tests)), key=lambda at: content_key(salt, task.tests[at]))
     mutants = sorted(range(len(counted)), key=lambda at: content_key(salt, counted[at].id))
 
     def part(of_tests: list[int], of_mutants: list[int]) -> Task:
         source = task.source
+        if isinstance(source, Script):
+            source = replace(source, outputs=tuple(source.outputs[at] for at in sorted(of_tests)))
         if isinstance(source, Program):
             source = replace(source, inputs=tuple(source.inputs[at] for at in sorted(of_tests)))
         kept = tuple(counted[at] for at in sorted(of_mutants))

@@ -19,6 +19,29 @@ def same(found: Any, expected: Any, tolerance: float = 0.0) -> bool:
     return tolerance != 0.0 and _close(found, expected, tolerance)
 
 
+def same_printed(found: Any, expected: Any) -> bool:
+    """Lists of lines that programs printed: equal word by word; a word with a decimal point, or in exponents, may be as close
+    as floats are."""
+    if not isinstance(found, list) or len(found) != len(expected):
+        return False
+    for line, other in zip(found, expected, strict=True):
+        words, others = str(line).split(), str(other).split()
+        if len(words) != len(others) or not all(map(_same_word, words, others)):
+            return False
+    return True
+
+
+def _same_word(word: str, expected: str) -> bool:
+    if word == expected:
+        return True
+    if not set(".eE") & set(expected):
+        return False
+    try:
+        return _close(float(word), float(expected), FLOATS)
+    except ValueError:
+        return False
+
+
 def _floats(value: Any) -> bool:
     if isinstance(value, (list, tuple)) and value:
         return all(isinstance(item, float) for item in value)

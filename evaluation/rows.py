@@ -35,6 +35,7 @@ COMPLETIONS = pa.schema(
         ("prompt_tokens", pa.int32()),
         ("cached_tokens", pa.int32()),  # of the prompt's, as the engine said for the whole request
         ("completion_tokens", pa.int32()),
+        ("thinking_tokens", pa.int32()),  # of the completion's
         ("cost", pa.float64()),
         ("halved", pa.bool_()),
         ("seconds", pa.float64()),
@@ -121,6 +122,7 @@ TURNS = pa.schema(
         ("cached_tokens", pa.int32()),
         ("completion_tokens", pa.int32()),
         ("thinking", pa.string()),
+        ("thinking_tokens", pa.int32()),
         ("cost", pa.float64()),
         ("seconds", pa.float64()),
         ("finish_reason", pa.string()),
@@ -197,7 +199,7 @@ class Shards:
         self.flush()
         for path in sorted(self.folder.glob("*.parquet")):
             try:
-                table = pq.read_table(path, columns=columns)
+                table = pq.read_table(path, columns=columns, schema=self.schema)  # older rows lack columns
             except (OSError, pa.ArrowException, ValueError):
                 aside = path.with_suffix(".broken")
                 path.rename(aside)
@@ -223,7 +225,7 @@ def stored(folder: Path, schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
     found = [schema.empty_table().select(wanted)]
     for path in sorted(folder.glob("*.parquet")):
         try:
-            found.append(pq.read_table(path, columns=wanted))
+            found.append(pq.read_table(path, columns=wanted, schema=schema))
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(f"{path} can't be read; the run, started again, makes its rows anew") from error
     table = pa.concat_tables(found)

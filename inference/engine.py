@@ -79,6 +79,7 @@ class Completion:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    thinking_tokens: int = 0  # of the completion's
     cost: float = 0.0
     seconds: float = 0.0
     halved: bool = False

@@ -33,6 +33,7 @@ class Drawn:
 
     text: str
     tokens: int
+    thinking_tokens: int  # of those
     finish_reason: str  # stop, length
 
 

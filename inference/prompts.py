@@ -19,7 +19,7 @@ from typing import overload
 import jinja2
 
 from ensures.errors import InputError
-from ensures.task import Language, Program, Setting, Task
+from ensures.task import Language, Program, Script, Setting, Task
 from inference.engine import Prompt, prompt
 from inference.source import Function, java, python
 
@@ -95,7 +95,7 @@ class Ladder(Sequence[Prompt]):
         return self._others
 
     def _build(self, rung: int) -> Prompt:
-        context, left_out = _shown(self.task.language, self.setting, self.module), tuple[str, ...]()
+        context, left_out = self._context(), tuple[str, ...]()
         if rung:
             others = self._far_first()
             if rung == len(self) - 1:
@@ -108,8 +108,17 @@ class Ladder(Sequence[Prompt]):
         text = self._rendered(context, self._target())
         return prompt(text, left_out)
 
+    def _context(self) -> str:
+        shown = _shown(self.task.language, self.setting, self.module)
+        if not isinstance(self.task.source, Script) or self.setting is Setting.C2P:
+            return shown
+        problem = "\n".join(f"# {line}".rstrip() for line in self.task.comment.strip().splitlines())
+        return problem if self.setting is Setting.N2P else f"{problem}\n{self.module}"
+
     def _target(self) -> str:
         task = self.task
+        if isinstance(task.source, Script):
+            return self._context()
         if self.setting is Setting.C2P:
             return str(self._source.method_without_comments(task.implementation))
         if self.setting is Setting.N2P:
@@ -127,6 +136,7 @@ class Ladder(Sequence[Prompt]):
             code_context=context.strip("\n"),
             target_method=target.strip("\n"),
             guidance=self.config.guidance,
+            script=isinstance(self.task.source, Script),
         )
 
 

@@ -88,6 +88,7 @@ class Turn:
     cached_tokens: int = 0
     completion_tokens: int = 0
     thinking: str = ""
+    thinking_tokens: int = 0
     cost: float = 0.0
     seconds: float = 0.0
     finish_reason: str = "stop"

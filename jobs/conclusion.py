@@ -49,7 +49,7 @@ class Conclusion:
     def generated(self, seconds: float) -> None:
         """Of a run that only drew."""
         names = ["task_id", "setting", "prompt_hash", "finish_reason", "left_out"]
-        names += ["prompt_tokens", "completion_tokens", "cost"]
+        names += ["prompt_tokens", "completion_tokens", "thinking_tokens", "cost"]
         for line in generation.lines(generation.drawn(self._completions(names)), self._currency):
             print(line)
         self._say_last(seconds, "", "")

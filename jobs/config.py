@@ -23,6 +23,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.evalplus import EvalPlusConfig, MbppConfig
+from benchmark.fixeval import FixEvalConfig
 from benchmark.folder import FolderConfig
 from benchmark.postcondbench import PostcondBenchConfig
 from benchmark.sample import JavaSampleConfig, SampleConfig
@@ -107,6 +108,7 @@ SCHEMAS: dict[str, dict[str, type]] = {
         "postcondbench": PostcondBenchConfig,
         "humaneval": EvalPlusConfig,
         "mbpp": MbppConfig,
+        "fixeval": FixEvalConfig,
     },
     "model": {
         "invariants": InvariantsConfig,
@@ -337,9 +339,9 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"evaluation.timeout={config.evaluation.timeout}: a limit in seconds above 0")
     if not 0 <= config.evaluation.audit_fraction <= 1:
         raise InputError(f"evaluation.audit_fraction={config.evaluation.audit_fraction}: a share, 0 to 1")
-    programs = config.dataset.kind in ("humaneval", "mbpp")
-    able = {"humaneval": ("assert",), "mbpp": ("assert",), "sample": ("icontract",), "sample-java": ("jml",)}
-    wanted = able.get(config.dataset.kind, ("icontract", "jml"))
+    programs = config.dataset.kind in ("humaneval", "mbpp", "fixeval")
+    able = {"sample": ("icontract",), "sample-java": ("jml",)}
+    wanted = ("assert",) if programs else able.get(config.dataset.kind, ("icontract", "jml"))
     if config.checker.name not in ("auto", *wanted):
         raise InputError(
             f"checker={config.checker.name} can't judge dataset={config.dataset.kind}; "

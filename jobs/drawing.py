@@ -153,6 +153,7 @@ class Drawing:
             "prompt_tokens": completion.prompt_tokens,
             "cached_tokens": completion.cached_tokens,
             "completion_tokens": completion.completion_tokens,
+            "thinking_tokens": completion.thinking_tokens,
             "cost": completion.cost,
             "halved": completion.halved,
             "seconds": completion.seconds,
@@ -183,6 +184,7 @@ class Stored:
     """Completions of earlier invocations, by key. Keys are held in memory, texts are not."""
 
     def __init__(self, shards: Shards) -> None:
+        self._schema = shards.schema
         self._place: dict[str, Path] = {}
         self._open: OrderedDict[Path, pa.Table] = OrderedDict()
         for path, keys in shards.columns("key"):
@@ -204,7 +206,7 @@ class Stored:
 
     def _table(self, path: Path) -> pa.Table:
         if path not in self._open:
-            self._open[path] = pq.read_table(path)
+            self._open[path] = pq.read_table(path, schema=self._schema)
             if len(self._open) > SHARDS_OPEN:
                 self._open.popitem(last=False)
         self._open.move_to_end(path)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from benchmark.evalplus import EvalPlusConfig
+from benchmark.fixeval import FixEvalConfig
 from construction import environment
 from construction import sample as construction
 from containers.choose import choose
@@ -96,7 +97,7 @@ class Parts:
         chosen, evaluation, programs = (
             self.config.checker,
             self.config.evaluation,
-            isinstance(self.config.dataset, EvalPlusConfig),
+            isinstance(self.config.dataset, (EvalPlusConfig, FixEvalConfig)),
         )
         found: dict[Language, Checker] = {}
         automatic = isinstance(chosen, AutoCheckerConfig)

@@ -9,9 +9,10 @@ import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterator
 
-from benchmark import evalplus, postcondbench, sample, schema
+from benchmark import evalplus, fixeval, postcondbench, sample, schema
 from benchmark import folder as folder_source
 from benchmark.evalplus import EvalPlusConfig
+from benchmark.fixeval import FixEvalConfig
 from benchmark.folder import FolderConfig
 from benchmark.source import select
 from construction import sample as construction
@@ -277,6 +278,8 @@ class Pipeline:
             return tuple(built)
         if isinstance(dataset, EvalPlusConfig):
             found = evalplus.load(dataset, construction.program_mutants)
+        elif isinstance(dataset, FixEvalConfig):
+            found = fixeval.load(dataset)
         else:
             found = folder_source.load(dataset) if isinstance(dataset, FolderConfig) else postcondbench.load(dataset)
         if found.skipped:

@@ -26,7 +26,7 @@ from benchmark import postcondbench, schema
 from benchmark.postcondbench import PostcondBenchConfig
 from construction import dependence, mine
 from ensures.errors import InputError
-from ensures.task import Language, Program, Task
+from ensures.task import Language, Program, Script, Task
 from ensures.verdict import Outcome, Reason
 from evaluation.rows import AUDITS, COMPLETIONS, DIAGNOSES, REASONING, TURNS, VERDICTS, stored
 from inference.dialects import answer
@@ -36,9 +36,8 @@ from jobs.run_folder import TASKS
 
 NEEDS = "dependence.json"
 CLAUSES = "clauses"
-_TURN = (
-    "request task_id model sample number kind correct score caught prompt_tokens cached_tokens completion_tokens cost".split()
-)
+_TURN = ["request", "task_id", "model", "sample", "number", "kind", "correct", "score", "caught", "cost"]
+_TURN += ["prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens"]
 COLUMNS = "task_id model setting sample candidate_id subject outcome reason status".split()
 
 
@@ -137,6 +136,7 @@ def _conversations(run: Run) -> Iterator[Conversation]:
     """Those that came to an answer which is in the run."""
     strategy = run.config.get("strategy") or {}
     repository = {task.id: task.repository for task in run.tasks}
+    bugs = {task.id for task in run.tasks if isinstance(task.source, Script)}
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in stored(run.path / "turns", TURNS, _TURN).to_pylist():
         found.setdefault((row["request"], row["sample"]), []).append(row)
@@ -145,7 +145,8 @@ def _conversations(run: Run) -> Iterator[Conversation]:
         first = rows[0]
         if first["task_id"] in repository:
             who = (run.label(first["model"]), first["task_id"], repository[first["task_id"]])
-            yield Conversation(*who, strategy.get("tau", -1), strategy.get("mu", len(rows)), tuple(map(turns.step, rows)))
+            limits = (strategy.get("tau", -1), strategy.get("mu", len(rows)))
+            yield Conversation(*who, *limits, tuple(map(turns.step, rows)), first["task_id"] in bugs)
 
 
 def _thoughts(run: Run) -> Iterator[Thought]:

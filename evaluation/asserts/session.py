@@ -6,6 +6,7 @@ that adds none is left out. A pair is violated if an assert fails on it; anythin
 is killed if any of its pairs is violated, whatever was raised on others. Under the published rule a raise is a kill, too.
 """
 
+import ast
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,8 @@ from containers.sandbox import Limits, Sandbox
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
 from ensures.subject import Kind, Subject, mutants, original
-from ensures.task import Program, Task
-from ensures.values import same
+from ensures.task import Program, Script, Task
+from ensures.values import same, same_printed
 from ensures.verdict import Ending, Observed, Outcome, Reason, Verdict, decide
 from evaluation import implications
 from evaluation.answer import Answer, ask
@@ -105,15 +106,18 @@ class AssertSession(Session):
 
     def start(self, hash_seed: int = HASH_SEEDS[0]) -> None:
         self.close()
+        limits = self.checker.limits
+        if isinstance(self.source, Script):
+            limits = replace(limits, memory_mb=max(limits.memory_mb, self.source.memory_mb))
         subject = {
             "program": self.task.implementation,
-            "entry": self.task.qualname,
+            "entry": "" if isinstance(self.source, Script) else self.task.qualname,
             "inputs": list(self.source.inputs),
             "imports": list(self.checker.imports),
             "most_bytes": 128 << 20,  # a value may be large
             "most_message": 64 << 20,
         }
-        self.worker = worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
+        self.worker = worker.start(self.checker.sandbox, self.workspace, subject, limits, hash_seed)
         facts = self.worker.request({"do": "start", "config": {}}, 300)
         if not facts.get("ready"):
             raise PreparationFailed(f"{self.task.id}: the reference does not run: {' '.join(facts['errors'])[-300:]}")
@@ -127,7 +131,8 @@ class AssertSession(Session):
     # Programs
 
     def _find(self) -> Baseline:
-        """The reference on all inputs under each hash seed; inputs on which it does not give the same are left out."""
+        """The reference on all inputs under each hash seed; inputs on which it does not give the same are left out, and
+        those of a script on which it does not print what its test expects."""
         runs = []
         for seed in reversed(HASH_SEEDS):
             self.start(seed)
@@ -138,6 +143,7 @@ class AssertSession(Session):
             index
             for index in range(len(names))
             if all(run[index].kind == "value" and run[index].text == runs[-1][index].text for run in runs)
+            and self._expected(index, runs[-1][index])
         ]
         excluded = tuple(name for index, name in enumerate(names) if index not in set(good))
         if not good:
@@ -146,15 +152,27 @@ class AssertSession(Session):
         plain = Plain(Ending.PASSED, (), len(good), 0, seconds)
         return Baseline(tuple(names[index] for index in good), excluded, plain)
 
+    def _expected(self, index: int, given: Given) -> bool:
+        if not isinstance(self.source, Script):
+            return True
+        return same_printed(values.decode(given.text), ast.literal_eval(self.source.outputs[index]))
+
+    def _same(self, found: Any, right: Any) -> bool:
+        return same_printed(found, right) if isinstance(self.source, Script) else same(found, right, self.source.tolerance)
+
     def outputs(self, program: str, expected: dict[int, Given] | None = None) -> dict[int, Given]:
         """Input -> what the program gave. Where it does not come to an end, what it had not given yet is slow.
 
         `expected`: the reference's; then the limits of inputs hold, and what is the same is not sent.
         """
         command: dict[str, Any] = {"program": program, "seconds": self.checker.seconds}
+        if isinstance(self.source, Script):
+            command["limits"] = [self.source.seconds] * len(self.source.inputs)
+            command["seconds"] = self.source.seconds * len(self.source.inputs)
+            command["most_slow"] = self.checker.most_slow
         if expected is not None:
             command["expected"] = [values.digest(given.text) for _, given in sorted(expected.items())]
-            if self.checker.per_input is PerInput.NL2POSTCOND:
+            if self.checker.per_input is PerInput.NL2POSTCOND and not isinstance(self.source, Script):
                 command["limits"] = [max(0.1, 2 * given.seconds) for _, given in sorted(expected.items())]
                 command["most_slow"] = self.checker.most_slow
         answer = self._execute(command)
@@ -195,9 +213,7 @@ class AssertSession(Session):
             for index, given in self.outputs(mutant.payload, self._reference).items():
                 if given.kind != "value" or index not in expected:
                     continue
-                if (index, given.text) not in seen and not same(
-                    values.decode(given.text), right[index], self.source.tolerance
-                ):
+                if (index, given.text) not in seen and not self._same(values.decode(given.text), right[index]):
                     seen.add((index, given.text))
                     fresh.append((index, given.text, given.after))
             self._pairs[mutant.id] = fresh

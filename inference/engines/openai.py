@@ -202,11 +202,12 @@ class Openai:
             choices, usage = answer["choices"][: n - len(found)], answer.get("usage") or {}
             read, written = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
             cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+            thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
             price = self.config.price
             cost = (read * price.input + written * price.output) / 1e6 / len(choices)
             for index, choice in enumerate(choices):
                 thinking, text = self._parted(choice["message"])
-                share = written // len(choices) + (index < written % len(choices))
+                share, own = (total // len(choices) + (index < total % len(choices)) for total in (written, thought))
                 found.append(
                     Completion(
                         at + index,
@@ -218,6 +219,7 @@ class Openai:
                         read,
                         cached,
                         share,
+                        own,
                         cost,
                         seconds / len(choices),
                     )

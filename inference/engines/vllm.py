@@ -207,6 +207,7 @@ class Vllm:
                     reply.prompt_tokens,
                     reply.cached_tokens,
                     drawn.tokens,
+                    drawn.thinking_tokens,
                     seconds=seconds,
                 )
             )

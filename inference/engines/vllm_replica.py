@@ -21,6 +21,7 @@ from inference.engine import Message
 from inference.engines.vllm import VllmConfig
 from inference.fleet import Ask, Drawn, Reply
 from inference.sampling import Sampling
+from inference.thinking import cut
 
 ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
@@ -142,10 +143,19 @@ class VllmReplica:
         if last is None or len(last.outputs) != ask.n:
             raise EngineFailed(f"vLLM gave {len(last.outputs) if last else 0} samples of {self.serving.name}, not {ask.n}")
         drawn = tuple(
-            Drawn(output.text, len(output.token_ids), output.finish_reason or "stop")
+            Drawn(output.text, len(output.token_ids), self._thought(output), output.finish_reason or "stop")
             for output in sorted(last.outputs, key=lambda output: output.index)
         )
         return Reply(drawn, len(tokens), last.num_cached_tokens or 0, hashlib.sha256(rendered.encode()).hexdigest()[:32])
+
+    def _thought(self, output: Any) -> int:
+        """Tokens up to the tag that ends the thinking, it included."""
+        if not self.serving.config.thinking:
+            return 0
+        thinking, answer = cut(output.text, self.serving.config.thinking_end)
+        if not answer:
+            return len(output.token_ids) if thinking else 0
+        return min(len(output.token_ids), len(self._engine.get_tokenizer().encode(thinking, add_special_tokens=False)))
 
     def _said(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")[-200_000:]

@@ -32,6 +32,7 @@ def spent(completion: Completion) -> dict[str, Any]:
         "cached_tokens": completion.cached_tokens,
         "completion_tokens": completion.completion_tokens,
         "thinking": completion.thinking,
+        "thinking_tokens": completion.thinking_tokens,
         "cost": completion.cost,
         "seconds": completion.seconds,
         "finish_reason": completion.finish_reason,
@@ -49,6 +50,7 @@ def answer(work: Assignment, sample: int, turns: Sequence[Turn], text: str, thin
         prompt_tokens=sum(turn.prompt_tokens for turn in turns),
         cached_tokens=sum(turn.cached_tokens for turn in turns),
         completion_tokens=sum(turn.completion_tokens for turn in turns),
+        thinking_tokens=sum(turn.thinking_tokens for turn in turns),
         cost=sum(turn.cost for turn in turns),
         seconds=sum(turn.seconds for turn in turns),
     )

@@ -7,7 +7,7 @@ from analysis.generation import drawn, lines
 
 def row(setting: str, sample: int, **more: Any) -> dict[str, Any]:
     plain = {"task_id": "t", "setting": setting, "prompt_hash": setting, "sample": sample, "finish_reason": "stop"}
-    return {**plain, "left_out": 0, "prompt_tokens": 100, "completion_tokens": 10, "cost": 0.0, **more}
+    return {**plain, "left_out": 0, "prompt_tokens": 100, "completion_tokens": 10, "thinking_tokens": 4, "cost": 0.0, **more}
 
 
 def test_sums_by_setting() -> None:
@@ -19,7 +19,7 @@ def test_sums_by_setting() -> None:
     c2p, f2p = drawn(rows)
     assert (c2p.setting, c2p.completions, c2p.too_long, c2p.shortened) == ("c2p", 1, 1, 0)
     assert (f2p.completions, f2p.cut_off, f2p.shortened, f2p.share_cut_off) == (2, 1, 1, 0.5)
-    assert (f2p.prompt_tokens, f2p.completion_tokens, f2p.cost) == (100, 20, 0.75)
+    assert (f2p.prompt_tokens, f2p.completion_tokens, f2p.thinking_tokens, f2p.cost) == (100, 20, 8, 0.75)
     said = lines([c2p, f2p], "EUR")
     assert said == [
         "cut off by the limit of output tokens: 1 of 3 completions (33%)",

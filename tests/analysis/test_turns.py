@@ -11,10 +11,10 @@ from evaluation.metrics import at_least_one
 
 
 def submit(score: float, caught: int = 0, correct: bool = True) -> Step:
-    return Step("submit", correct, score, caught, (100, 50, 10), 0.01)
+    return Step("submit", correct, score, caught, (100, 50, 10, 4), 0.01)
 
 
-PROBE = Step("probe", True, 0.0, 0, (40, 0, 10), 0.0)
+PROBE = Step("probe", True, 0.0, 0, (40, 0, 10, 0), 0.0)
 ONE = Conversation("m", "one", "r", 0.9, 12, (PROBE, submit(0.5, 2), PROBE, submit(0.9, 4)))
 TWO = Conversation("m", "two", "s", 0.9, 12, (submit(0.0, correct=False), submit(0.7, 3)))
 
@@ -34,7 +34,16 @@ def test_attempts() -> None:
 
 def test_tokens() -> None:
     (row,) = turns.tokens([ONE, TWO]).rows
-    assert values(row) == ["m", 2, 240, 100, 30, 3.5, round(540 / 7, 6), 2.0, round(4 / 7, 6)]
+    assert values(row) == ["m", 2, 240, 100, 30, 8, 3.5, round(540 / 7, 6), 2.0, round(4 / 7, 6)]
+
+
+def test_bugs_by_number_of_turns() -> None:
+    """Table 3: correct, and told apart from the bug, within mu turns; other tasks are no bugs."""
+    late = Conversation("m", "p1", "p", 0.9, 5, (PROBE, submit(0.0, 0), submit(0.0, 0, False), submit(1.0, 1)), True)
+    never = Conversation("m", "p2", "q", 0.9, 5, (submit(0.0, 0, False),) * 5, True)
+    sheet = turns.bugs([ONE, late, never])
+    assert [values(row) for row in sheet.rows] == [["m", 3, 2, 0.5, 0.0], ["m", 5, 2, 0.5, 0.5]]
+    assert turns.bugs([ONE, TWO]).rows == ()
 
 
 def test_the_best_so_far() -> None:
@@ -46,7 +55,7 @@ def test_nothing_correct() -> None:
     none = Conversation("m", "t", "r", -1, 2, (PROBE, submit(0.0, correct=False)))
     assert none.best is None and none.score == 0
     assert values(turns.attempts([none]).rows[0])[4:] == [0.0, 0.0, 0.0]
-    assert values(turns.tokens([none]).rows[0])[6] == Cell(None)
+    assert values(turns.tokens([none]).rows[0])[7] == Cell(None)
 
 
 @pytest.mark.parametrize("mu", [1, 2, 3, 5])

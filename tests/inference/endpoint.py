@@ -73,6 +73,7 @@ def answers(handler: Handler, body: dict[str, Any]) -> None:
     """As it should: n choices that name their seed."""
     found = [choice(f"{body.get('seed')}+{index}") for index in range(body.get("n", 1))]
     usage = {"prompt_tokens": 100, "completion_tokens": 10 * len(found), "prompt_tokens_details": {"cached_tokens": 60}}
+    usage["completion_tokens_details"] = {"reasoning_tokens": 3 * len(found)}
     handler.reply(200, {"choices": found, "usage": usage})
 
 

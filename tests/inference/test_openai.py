@@ -66,7 +66,7 @@ def test_n_samples_are_one_request(serve: Callable[..., Endpoint]) -> None:
     assert heard["messages"] == [{"role": "user", "content": "a prompt"}]
     assert server.keys == [f"Bearer {KEY}"]
     assert sum(c.cost for c in found) == pytest.approx((100 * 2 + 50 * 10) / 1e6)
-    assert {(c.prompt_tokens, c.cached_tokens, c.completion_tokens) for c in found} == {(100, 60, 10)}
+    assert {(c.prompt_tokens, c.cached_tokens, c.completion_tokens, c.thinking_tokens) for c in found} == {(100, 60, 10, 3)}
 
 
 def test_without_n_each_sample_is_a_request(serve: Callable[..., Endpoint]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from evaluation.metrics import at_least_one
 from jobs.feedback import half
 from tests import programs
+from tests.benchmark import test_fixeval
 from tests.jobs import conversations, demo, test_java
 from tests.jobs.conversations import PerTask, probe, rows, submit
 
@@ -163,6 +164,33 @@ def test_feedback_and_score_from_disjoint_tests_and_mutants(tmp_path: Path, caps
     both = zip(pipeline.tasks, pipeline.scored, strict=True)
     assert {item.task for item in pipeline.unresolved} == {task.id for task, scored in both if task == scored}
     assert "leaky" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_bug_detection(tmp_path: Path, capsys: pytest.CaptureFixture[str], split: bool) -> None:
+    """Table 3: as published the strategy stops when the bug that scores is caught; split, it never hears of it."""
+    pairs = test_fixeval.write(tmp_path, {**test_fixeval.PAIR, "id": "p1/a", "tests": test_fixeval.TESTS * 3})
+    chosen = ["dataset=fixeval", f"dataset.path={pairs}", "settings=[f2p]", "k=1", "strategy=exploratory", "strategy.mu=4"]
+    chosen += ["model=openai-compatible", "model.served=s", "model.base_url=http://127.0.0.1:9/v1", f"out={tmp_path}"]
+    exact = "assert int(return_values[0]) == max(map(int, lines[1].split()))"
+    answers = [probe("assert return_values == []"), submit("assert len(return_values) == 1"), submit(exact)]
+    engine = PerTask({"p1/a": answers})
+    split_or_not = [f"strategy.feedback_split={str(split).lower()}", "name=bugs"]
+    conversations.run([*chosen, *split_or_not], engine, conclude=True)
+    turns = turns_of(tmp_path / "bugs", "p1/a")
+    prompt = engine.requests[0].prompts[0].text
+    assert "# The greatest of N." in prompt and "`return_values`" in prompt and "sys.stdin.read()" in prompt
+    assert "AssertionError" in turns[0]["observation"]
+    said = capsys.readouterr()
+    if split:  # the first that is correct: nothing is left to be caught
+        assert [turn["kind"] for turn in turns] == ["probe", "submit"] and not turns[-1]["caught"]
+        assert "leaky" not in said.out
+    else:
+        assert [turn["score"] for turn in turns] == [None, 0.0, 1.0]
+        assert "leaky" in said.out
+        with (tmp_path / "bugs" / "tables" / "bugs.csv").open() as file:
+            table = [(row["μ"], row["% Corr."], row["% dist. bugs"]) for row in csv.DictReader(file)]
+        assert [(mu, float(right), float(caught)) for mu, right, caught in table] == [("3", 1, 1), ("4", 1, 1)]
 
 
 def test_jml(tmp_path: Path) -> None:

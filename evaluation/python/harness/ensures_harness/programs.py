@@ -1,4 +1,5 @@
 """Programs at function level: one warm process that holds a reference program and the inputs, forked for every execution.
+A whole program over standard input and output (no `entry`) is a function of the lines that it reads.
 
 An execution either runs a program on the inputs and says what it gave for each, or evaluates one candidate, plain asserts
 over the parameters and `return_value`, on the inputs and one subject's outputs. The program under test and the candidate
@@ -11,7 +12,7 @@ import signal
 import sys
 import time
 
-from . import values, watch, wire
+from . import scripts, values, watch, wire
 
 
 class Slow(BaseException):
@@ -34,8 +35,12 @@ def serve(channel, config):
         namespace[name] = __import__(name)
     facts = {"ready": True, "exact": True, "missing": []}
     try:
-        exec(compile(config["program"], "<program>", "exec", dont_inherit=True), namespace)
-        facts["parameters"] = parameters(namespace[config["entry"]])
+        if config["entry"]:
+            exec(compile(config["program"], "<program>", "exec", dont_inherit=True), namespace)
+            facts["parameters"] = parameters(namespace[config["entry"]])
+        else:
+            scripts.function(config["program"])  # it can be compiled
+            facts["parameters"] = scripts.PARAMETERS
     except BaseException as error:
         facts = {"ready": False, "errors": ["%s: %s" % (type(error).__name__, error)]}
     wire.send(channel.fileno(), facts)
@@ -66,10 +71,11 @@ def serve(channel, config):
 
 
 def parameters(function):
-    """Names by position, and what the others are by default."""
+    """Names by position, what the others are by default, and what the result is called."""
     code = function.__code__
     names = list(code.co_varnames[: code.co_argcount])
-    return {"names": names, "defaults": len(function.__defaults__ or ()), "more": bool(code.co_flags & 0x04)}
+    defaults = len(function.__defaults__ or ())
+    return {"names": names, "defaults": defaults, "more": bool(code.co_flags & 0x04), "result": "return_value"}
 
 
 # A program on its inputs
@@ -81,8 +87,11 @@ def run(command, report, inputs, before, entry):
     quiet()
     namespace = {"__name__": "program"}
     try:
-        exec(compile(command["program"], "<program>", "exec", dont_inherit=True), namespace)
-        function = namespace[entry]
+        if entry:
+            exec(compile(command["program"], "<program>", "exec", dont_inherit=True), namespace)
+            function = namespace[entry]
+        else:
+            function = scripts.function(command["program"])
     except BaseException as error:
         report({"e": "broken", "message": "%s: %s" % (type(error).__name__, str(error)[:500])})
         return
@@ -164,7 +173,7 @@ def judge(command, report, outputs, namespace, names):
     for index, value, arguments in outputs:
         try:
             watched.candidate = watched
-            check(*arguments, return_value=value)
+            check(*arguments, **{names["result"]: value})
         except AssertionError as error:
             watched.candidate = None
             failed += 1
@@ -182,7 +191,7 @@ def judge(command, report, outputs, namespace, names):
 
 
 def compiled(text, names, namespace):
-    """The candidate as the body of a function of the parameters and `return_value`, in the reference's own scope."""
+    """The candidate as the body of a function of the parameters and the result, in the reference's own scope."""
     module = ast.parse(text, "<candidate>")
     optional = names["defaults"]
     given = [ast.arg(arg=name) for name in names["names"]]
@@ -190,7 +199,7 @@ def compiled(text, names, namespace):
         posonlyargs=[],
         args=given,
         vararg=ast.arg(arg="_more") if names["more"] else None,
-        kwonlyargs=[ast.arg(arg="return_value")],
+        kwonlyargs=[ast.arg(arg=names["result"])],
         kw_defaults=[None],
         defaults=[ast.Constant(value=None) for _ in range(optional)],
     )
