@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from containers.sandbox import Limits, Sandbox, SandboxSpec
+from containers.sandbox import Limits, Process, Sandbox, SandboxSpec
 from ensures.errors import WorkerLost
 from evaluation.python.harness.ensures_harness import wire
 
@@ -25,7 +25,7 @@ class Worker:
             self._scratch = tempfile.TemporaryDirectory(prefix="ensures-scratch-")
             scratch = self._scratch.name
         spec = replace(spec, environment={**spec.environment, "HOME": scratch, "TMPDIR": scratch})
-        self._process: subprocess.Popen[bytes] = sandbox.start(spec)
+        self._process: Process = sandbox.start(spec)
         self._selector = selectors.DefaultSelector()
         assert self._process.stdout is not None
         self._selector.register(self._process.stdout, selectors.EVENT_READ)

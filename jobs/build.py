@@ -15,7 +15,7 @@ from benchmark.sample import JAVA_MANIFEST, MANIFEST, to_manifest
 from construction import search
 from construction.java import search as java_search
 from construction.mine import Eligible
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from containers.sandbox import Sandbox
 from ensures.errors import EnsuresError, InputError
 from evaluation.java.session import JmlChecker
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     manifest = chosen.manifest or manifest
     try:
         wanted = json.loads((chosen.packages or packages).read_text(encoding="utf-8"))
-        sandbox, warnings = choose("auto", hostile=False)
+        sandbox, warnings = choose(AutoConfig(), hostile=False)
         for warning in warnings:
             print(f"warning: {warning}", file=sys.stderr)
         searched = _searcher(chosen.language, sandbox)

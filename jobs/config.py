@@ -27,7 +27,10 @@ from benchmark.fixeval import FixEvalConfig
 from benchmark.folder import FolderConfig
 from benchmark.postcondbench import PostcondBenchConfig
 from benchmark.sample import JavaSampleConfig, SampleConfig
+from containers.backends.apptainer import ApptainerConfig
 from containers.backends.bubblewrap import BubblewrapConfig
+from containers.backends.docker import DockerConfig
+from containers.backends.podman import PodmanConfig
 from containers.backends.process import ProcessConfig
 from containers.choose import AutoConfig
 from ensures.errors import InputError
@@ -125,7 +128,14 @@ SCHEMAS: dict[str, dict[str, type]] = {
         "exploratory": ExploratoryConfig,
     },
     "checker": {"auto": AutoCheckerConfig, "icontract": IcontractConfig, "jml": JmlConfig, "assert": AssertConfig},
-    "sandbox": {"auto": AutoConfig, "bubblewrap": BubblewrapConfig, "process": ProcessConfig},
+    "sandbox": {
+        "auto": AutoConfig,
+        "apptainer": ApptainerConfig,
+        "bubblewrap": BubblewrapConfig,
+        "docker": DockerConfig,
+        "podman": PodmanConfig,
+        "process": ProcessConfig,
+    },
     "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
     "tracker": {"wandb": WandbConfig, "none": NoTrackerConfig},
 }

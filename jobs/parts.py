@@ -86,7 +86,7 @@ class Parts:
         return SinglePass(config)
 
     def _sandbox(self) -> Sandbox:
-        sandbox, warnings = choose(self.config.sandbox.kind, hostile=self.engine.hostile)
+        sandbox, warnings = choose(self.config.sandbox, hostile=self.engine.hostile)
         for warning in warnings:
             self.display.say(f"warning: {warning}")
         self.warnings += warnings

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.task import Task
 from evaluation.python.session import IcontractChecker, IcontractSession
 from tests import projects
+from tests.containers import engines
 
 
 @pytest.fixture(scope="session")
 def checker() -> IcontractChecker:
-    sandbox, _ = choose("auto", hostile=False)
+    sandbox, _ = choose(AutoConfig(), hostile=False)
     return IcontractChecker(sandbox, seconds=10.0)
 
 
@@ -36,3 +37,7 @@ def shared_data() -> Path:
     if not projects.DATA.is_dir():
         pytest.skip(f"published data is not at {projects.DATA.name} beside the checkout")
     return projects.DATA
+
+
+def pytest_sessionfinish() -> None:
+    engines.end()

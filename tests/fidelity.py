@@ -22,7 +22,7 @@ from typing import Any
 from benchmark.evalplus import EvalPlusConfig, load
 from benchmark.source import select
 from construction import sample as construction
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.candidate import Malformed
 from ensures.subject import original
 from ensures.task import Task
@@ -77,7 +77,7 @@ class Replayed:
 def replay(work: tuple[Task, list[dict[str, Any]]]) -> Replayed:
     task, published = work
     started = time.perf_counter()
-    checker = AssertChecker(choose("auto", hostile=True)[0])
+    checker = AssertChecker(choose(AutoConfig(), hostile=True)[0])
     session = checker.prepare(task, construction.program_workspace())
     try:
         baseline = session.survey(task)

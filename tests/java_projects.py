@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from construction.java import build, parse
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.candidate import Clauses
 from ensures.errors import PreparationFailed
 from ensures.task import Language, Repository, Task
@@ -47,7 +47,7 @@ def workspace(folder: Path, given: Task) -> JavaWorkspace:
 
 
 def checker(seconds: float = 20.0) -> JmlChecker:
-    return JmlChecker(choose("auto", hostile=False)[0], seconds=seconds)
+    return JmlChecker(choose(AutoConfig(), hostile=False)[0], seconds=seconds)
 
 
 def clauses(text: str) -> Clauses:

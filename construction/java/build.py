@@ -18,7 +18,7 @@ from pathlib import Path
 
 from construction.environment import cache_root, once
 from construction.java.toolchain import Toolchain, toolchain
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from containers.sandbox import SandboxSpec
 from ensures.errors import PreparationFailed
 from ensures.keys import content_key
@@ -276,8 +276,9 @@ def _run(command: list[str], tree: Path, tools: Toolchain, what: str, kept: Path
             **proxies,
         },
         scratch_mb=2048,
+        image="java",
     )
-    process = choose("auto", hostile=False)[0].start(spec)
+    process = choose(AutoConfig(), hostile=False)[0].start(spec)
     try:
         out, err = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired as error:

@@ -108,6 +108,7 @@ def measure(sandbox: Sandbox, workspace: JavaWorkspace, sources: tuple[str, ...]
             cwd=workspace.folder,
             readable=(*worker.readable(workspace, Path("/usr/bin/java")), place),
             environment={**worker.environment(workspace), "HOME": "/tmp", "TMPDIR": "/tmp"},
+            image="java",
         )
         process = sandbox.start(spec)
         printed, errors = process.communicate(timeout=seconds)

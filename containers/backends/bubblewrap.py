@@ -10,10 +10,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from containers.sandbox import SandboxSpec
+from containers.sandbox import NOBODY, SandboxSpec, hand_over, outermost
 from ensures.errors import SandboxUnavailable
 
-NOBODY = 65534
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl", "ca-certificates", "pki")
 _ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "passwd", "group")
@@ -28,18 +27,27 @@ class Bubblewrap:
     kind = "bubblewrap"
     isolating = True
 
-    def __init__(self) -> None:
-        self._bwrap = shutil.which("bwrap")
-        if self._bwrap is None:
+    def __init__(self, config: BubblewrapConfig | None = None) -> None:
+        self.config = config or BubblewrapConfig()
+
+    def program(self) -> str:
+        """Raises SandboxUnavailable."""
+        found = shutil.which("bwrap")
+        if found is None:
             raise SandboxUnavailable("sandbox=bubblewrap: the program bwrap is not installed; install the package bubblewrap")
-        problem = _probe(self)
-        if problem:
-            raise SandboxUnavailable(f"sandbox=bubblewrap does not start on this machine: {problem}")
+        return found
+
+    def check(self) -> None:
+        """Starts `true` once; what it said where that failed."""
+        process = self.start(SandboxSpec(argv=("/usr/bin/true",), cwd=Path("/")))
+        _, said = process.communicate(timeout=30)
+        if process.returncode != 0:
+            lines = said.decode(errors="replace").strip().splitlines() or [f"exit {process.returncode}"]
+            raise SandboxUnavailable(f"sandbox=bubblewrap does not start on this machine: {lines[-1]}")
 
     def command(self, spec: SandboxSpec) -> list[str]:
-        assert self._bwrap is not None
         root = os.geteuid() == 0
-        argv = [self._bwrap, "--die-with-parent", "--as-pid-1", "--new-session", "--clearenv"]
+        argv = [self.program(), "--die-with-parent", "--as-pid-1", "--new-session", "--clearenv"]
         if root:
             argv += ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
             argv += [] if spec.network else ["--unshare-net"]
@@ -72,7 +80,7 @@ class Bubblewrap:
     def start(self, spec: SandboxSpec) -> subprocess.Popen[bytes]:
         if os.geteuid() == 0:
             for folder in spec.writable:
-                _hand_over(folder)
+                hand_over(folder, NOBODY)
         try:
             return subprocess.Popen(
                 self.command(spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}
@@ -81,35 +89,14 @@ class Bubblewrap:
             raise SandboxUnavailable(f"sandbox=bubblewrap does not start: {error}") from error
 
 
-def _hand_over(folder: Path) -> None:
-    """To the ordinary user that the sandbox's processes are."""
-    for place, _, files in os.walk(folder):
-        for path in (place, *(os.path.join(place, name) for name in files)):
-            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-
-
 def _mounts(readable: tuple[Path, ...]) -> list[str]:
     """Read-only binds, outermost first; parents are made searchable, which bubblewrap alone would not do as root."""
     argv: list[str] = []
     made: set[Path] = set()
-    bound: list[Path] = [Path("/usr")]
-    for path in sorted(set(readable), key=lambda p: len(p.parts)):
-        if any(path.is_relative_to(outer) for outer in bound):
-            continue
+    for path in outermost(readable, [Path("/usr")]):
         for parent in reversed(path.parents):
             if parent not in made and parent not in (Path("/"), Path("/tmp")):
                 made.add(parent)
                 argv += ["--perms", "0755", "--dir", str(parent)]
         argv += ["--ro-bind", str(path), str(path)]
-        bound.append(path)
     return argv
-
-
-def _probe(sandbox: Bubblewrap) -> str:
-    """Starts `true` once; what it said where that failed."""
-    spec = SandboxSpec(argv=("/usr/bin/true",), cwd=Path("/"))
-    process = sandbox.start(spec)
-    _, said = process.communicate(timeout=30)
-    if process.returncode == 0:
-        return ""
-    return said.decode(errors="replace").strip().splitlines()[-1:][0] if said.strip() else f"exit {process.returncode}"

@@ -17,6 +17,11 @@ class PlainProcess:
     kind = "process"
     isolating = False
 
+    def __init__(self, config: ProcessConfig | None = None) -> None:
+        self.config = config or ProcessConfig()
+
+    def check(self) -> None: ...
+
     def start(self, spec: SandboxSpec) -> subprocess.Popen[bytes]:
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", **spec.environment}
         try:

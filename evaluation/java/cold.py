@@ -54,6 +54,7 @@ def run(session: "JmlSession", subject: Subject, submission: Submission) -> Cold
             cwd=workspace.folder,
             readable=(*worker.readable(workspace, Path("/usr/bin/java")), place),
             environment={**worker.environment(workspace), "HOME": "/tmp", "TMPDIR": "/tmp"},
+            image="java",
         )
         process = session.checker.sandbox.start(spec)
         try:

@@ -67,6 +67,7 @@ def start(sandbox: Sandbox, workspace: JavaWorkspace, limits: Limits, heap_mb: i
         readable=readable(workspace, python),
         environment=environment(workspace),
         scratch_mb=256,
+        image="java",
     )
 
     def config(scratch: str) -> dict[str, object]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from containers.choose import choose
 from ensures.candidate import Clauses
 from ensures.subject import Expect, Kind, Subject, original
 from evaluation.checker import Submission
 from evaluation.python.session import IcontractChecker, IcontractSession
 from evaluation.python.worker import HARNESS
 from tests import projects
+from tests.containers import engines
 from tests.hostile.corpus import BODIES, CONDITIONS, Hostile
 
 MODULE = "def double(values):\n    return [value * 2 for value in values]\n"
@@ -20,11 +20,9 @@ TEST = "from demo import double\n\ndef test_double():\n    assert double([1, 2])
 GOOD = "@icontract.ensure(lambda values, result: len(values) == len(result))"
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcontractSession]:
-    sandbox, _ = choose("auto", hostile=False)
-    if not sandbox.isolating:
-        pytest.skip("no sandbox that isolates on this machine: hostile code is not run")
+@pytest.fixture(scope="module", params=engines.ISOLATING)
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcontractSession]:
+    sandbox = engines.sandbox(request.param)
     folder = projects.write(tmp_path_factory.mktemp("hostile"), {"demo.py": MODULE, "test_demo.py": TEST})
     task = projects.task(folder, "demo.py", "double", ("test_demo.py::test_double",))
     checker = IcontractChecker(sandbox, seconds=3.0)

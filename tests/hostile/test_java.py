@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.subject import mutants, original
 from ensures.task import Task
 from ensures.verdict import Outcome, Reason
@@ -67,7 +67,9 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Tas
         folder, "src/main/java/demo/Target.java", "Target.add", ("demo.TargetTest#adds", "demo.TargetTest#again")
     )
     task = java_projects.with_mutants(task, task.implementation.replace("total += n", "total -= n"))
-    session = JmlChecker(choose("auto", hostile=True)[0], seconds=3.0).prepare(task, java_projects.workspace(folder, task))
+    session = JmlChecker(choose(AutoConfig(), hostile=True)[0], seconds=3.0).prepare(
+        task, java_projects.workspace(folder, task)
+    )
     session.survey(task)
     yield folder, task, session
     session.close()

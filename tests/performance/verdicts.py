@@ -26,7 +26,7 @@ from benchmark import sample
 from benchmark.sample import SampleConfig
 from construction import sample as construction
 from containers.backends.process import PlainProcess
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.candidate import Artifact, Clauses
 from ensures.subject import Subject, mutants, original
 from ensures.task import Setting, Task
@@ -76,7 +76,7 @@ class Measured:
 
 
 def checker() -> IcontractChecker:
-    return IcontractChecker(choose("auto", hostile=False)[0])
+    return IcontractChecker(choose(AutoConfig(), hostile=False)[0])
 
 
 Work = tuple[Task, Baseline, list[Clauses]]

@@ -21,7 +21,7 @@ from typing import Any
 from benchmark.sample import JavaSampleConfig
 from construction import sample as construction
 from containers.backends.process import PlainProcess
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.verdict import Outcome
 from evaluation.checker import Submission
 from evaluation.java import cold
@@ -51,7 +51,7 @@ class Measured:
 
 
 def checker() -> JmlChecker:
-    return JmlChecker(choose("auto", hostile=False)[0])
+    return JmlChecker(choose(AutoConfig(), hostile=False)[0])
 
 
 def ours(work: Work) -> Measured:

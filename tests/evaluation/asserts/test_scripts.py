@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from construction import sample as construction
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.candidate import Malformed
 from ensures.subject import mutants, original
 from ensures.values import same_printed
@@ -27,7 +27,7 @@ READERS = [
 
 @pytest.fixture(scope="module")
 def checker() -> AssertChecker:
-    return AssertChecker(choose("auto", hostile=True)[0], seconds=3.0)
+    return AssertChecker(choose(AutoConfig(), hostile=True)[0], seconds=3.0)
 
 
 def opened(checker: AssertChecker, folder: Path, **changes: object) -> AssertSession:

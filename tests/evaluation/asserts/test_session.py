@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from construction import sample as construction
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.candidate import Malformed
 from ensures.errors import PreparationFailed
 from ensures.subject import mutants, original
@@ -23,7 +23,7 @@ from tests import programs, projects
 
 @pytest.fixture(scope="module")
 def checker() -> AssertChecker:
-    return AssertChecker(choose("auto", hostile=True)[0], seconds=3.0)
+    return AssertChecker(choose(AutoConfig(), hostile=True)[0], seconds=3.0)
 
 
 @pytest.fixture(scope="module")

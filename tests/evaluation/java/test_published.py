@@ -11,7 +11,7 @@ import pytest
 
 from benchmark import postcondbench
 from benchmark.postcondbench import PostcondBenchConfig
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.subject import original
 from ensures.task import Task
 from evaluation.checker import Submission
@@ -65,7 +65,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Task, Jml
     config = PostcondBenchConfig(path=str(data), language="java")
     (task,) = postcondbench.load(config).tasks
     folder = stand_in(tmp_path_factory.mktemp("floor"), task)
-    session = JmlChecker(choose("auto", hostile=False)[0]).prepare(task, java_projects.workspace(folder, task))
+    session = JmlChecker(choose(AutoConfig(), hostile=False)[0]).prepare(task, java_projects.workspace(folder, task))
     yield task, session
     session.close()
 

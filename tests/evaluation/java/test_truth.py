@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.subject import original
 from ensures.verdict import Outcome, Reason
 from evaluation.java.session import JmlChecker
@@ -89,7 +89,9 @@ def clauses() -> list[tuple[str, str]]:
 def test_every_kind_of_clause_comes_to_what_it_should(tmp_path: Path) -> None:
     folder = java_projects.write(tmp_path, {"src/main/java/demo/Box.java": BOX, "src/test/java/demo/BoxTest.java": TEST})
     task = java_projects.task(folder, "src/main/java/demo/Box.java", "Box.add", ("demo.BoxTest#adds",))
-    session = JmlChecker(choose("auto", hostile=False)[0], seconds=20.0).prepare(task, java_projects.workspace(folder, task))
+    session = JmlChecker(choose(AutoConfig(), hostile=False)[0], seconds=20.0).prepare(
+        task, java_projects.workspace(folder, task)
+    )
     given = clauses()
     assert len(given) > 150
     try:

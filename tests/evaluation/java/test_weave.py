@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.choose import choose
+from containers.choose import AutoConfig, choose
 from ensures.subject import Subject, mutants, original
 from ensures.verdict import Outcome
 from evaluation.java.session import JmlChecker
@@ -191,7 +191,9 @@ def test_a_method_of_each_kind(
     if this is not None:
         assert this in task.implementation
         task = java_projects.with_mutants(task, task.implementation.replace(this, that))
-    session = JmlChecker(choose("auto", hostile=False)[0], seconds=20.0).prepare(task, java_projects.workspace(folder, task))
+    session = JmlChecker(choose(AutoConfig(), hostile=False)[0], seconds=20.0).prepare(
+        task, java_projects.workspace(folder, task)
+    )
     texts = [f"//@ ensures {holds};", f"//@ ensures {fails};", f"//@ requires false;\n//@ ensures {fails};"]
     submissions = [java_projects.submission(text) for text in texts]
     expected: list[tuple[Subject, list[Outcome]]] = [

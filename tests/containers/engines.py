@@ -1,0 +1,118 @@
+"""The sandboxes of this machine, each started if it can be: what a test needs of an engine it gets here, or is skipped."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from construction.environment import cache_root, once
+from containers.backends.bubblewrap import Bubblewrap
+from containers.backends.docker import Docker, DockerConfig
+from containers.backends.podman import Podman, PodmanConfig
+from containers.images.definitions import tag
+from containers.sandbox import Sandbox
+from ensures.errors import SandboxUnavailable
+from jobs import images
+
+ISOLATING = ("bubblewrap", "docker", "podman")
+BASE = "ensures-test-base:bookworm"
+SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
+_started: list[subprocess.Popen[bytes]] = []
+
+
+@cache
+def _sandbox(kind: str) -> Sandbox | str:
+    """The sandbox, or why there is none."""
+    try:
+        if kind == "docker":
+            found: Sandbox = Docker(DockerConfig(host=_daemon()))
+        elif kind == "podman":
+            found = Podman(PodmanConfig())
+        else:
+            found = Bubblewrap()
+        if kind in ("docker", "podman"):
+            _image(kind)
+        found.check()
+    except (SandboxUnavailable, LookupError) as error:
+        return str(error)
+    return found
+
+
+def sandbox(kind: str) -> Sandbox:
+    """Skips the test where it can't be had."""
+    found = _sandbox(kind)
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+def _daemon() -> str:
+    """The socket of a Docker daemon: this machine's, or one that is started for the tests."""
+    try:
+        return Docker(DockerConfig()).address()
+    except SandboxUnavailable:
+        program = shutil.which("dockerd", path=SYSTEM_PATH)
+        if program is None or os.geteuid() != 0:
+            raise
+    kept, own = cache_root() / "test-docker", Path(tempfile.mkdtemp(prefix="ensures-dockerd-"))
+    command = [program, f"--data-root={kept}", f"--exec-root={own / 'exec'}", f"--pidfile={own / 'pid'}"]
+    command += [f"--host=unix://{own / 'sock'}"]
+    with (own / "log").open("wb") as log:
+        _started.append(subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PATH": SYSTEM_PATH}))
+    for _ in range(300):
+        if (own / "sock").exists():
+            os.environ["DOCKER_HOST"] = f"unix://{own / 'sock'}"
+            return f"unix://{own / 'sock'}"
+        if _started[-1].poll() is not None:
+            break
+        time.sleep(0.1)
+    raise LookupError(f"dockerd does not start here: {(own / 'log').read_text(errors='replace')[-300:]}")
+
+
+def end() -> None:
+    """What was started here."""
+    for process in _started:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _image(kind: str) -> None:
+    """Makes the image for Python tasks, on a base that needs no registry. Raises LookupError where it can't be made."""
+    program = shutil.which(kind, path=SYSTEM_PATH)
+    if program is None:
+        raise LookupError(f"the program {kind} is not installed")
+    if subprocess.run([program, "image", "inspect", tag("python")], capture_output=True).returncode == 0:
+        return
+    imported = subprocess.Popen([program, "import", "-", BASE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    subprocess.run(["tar", "-C", str(_tree()), "-c", "."], stdout=imported.stdin, check=True)
+    assert imported.stdin is not None
+    imported.stdin.close()
+    path, os.environ["PATH"] = os.environ["PATH"], f"{SYSTEM_PATH}:{os.environ['PATH']}"
+    try:
+        base = BASE if kind == "docker" else f"localhost/{BASE}"
+        if imported.wait() != 0 or images.main(["--engine", kind, "--image", "python", "--base", base, "--without-downloads"]):
+            raise LookupError(f"the image {tag('python')} can't be built by {kind} here")
+    finally:
+        os.environ["PATH"] = path
+
+
+def _tree() -> Path:
+    """A small Debian, as this machine's packages are fetched."""
+    program = shutil.which("debootstrap", path=SYSTEM_PATH)
+    if program is None or os.geteuid() != 0:
+        raise LookupError(
+            "debootstrap is not installed, or may not be run by this user: no image can be made without a registry"
+        )
+    with once(cache_root() / "test-images" / "bookworm") as fresh:
+        if fresh is not None:
+            command = [program, "--variant=minbase", "--include=python3-minimal", "bookworm", str(fresh)]
+            if subprocess.run(command, capture_output=True, env={**os.environ, "PATH": SYSTEM_PATH}).returncode != 0:
+                raise LookupError("debootstrap can't fetch a Debian here")
+            for path in (*Path("/etc/apt/sources.list.d").glob("*.sources"), *Path("/etc/apt/apt.conf.d").glob("99*")):
+                shutil.copy(path, fresh / path.relative_to("/"))
+    return cache_root() / "test-images" / "bookworm"
