@@ -11,6 +11,7 @@ from evaluation.station import Station, Work
 
 T = TypeVar("T")
 RETRIES = 2
+STARTS, PAUSE = 10, 0.5  # tries to start a lost worker again, and seconds between them
 LINGER = 0.05  # seconds that a worker waits for more of the task that it has open: to open another costs ten times that
 
 
@@ -107,16 +108,27 @@ class Pool:
                 result = await self.slots[index].run(unit.work)
             except WorkerLost as error:
                 unit.tries += 1
-                if unit.tries > RETRIES:
-                    self._finish(unit, error=error)
+                if self._stopped or unit.tries > RETRIES:
+                    self._finish(unit, error=Stopped() if self._stopped else error)
                 else:
                     async with self._wake:
                         self._pending[unit.work.task.id].append(unit)
                         self._wake.notify_all()
+                await self._replaced(index)
             except (EnsuresError, Exception) as error:
                 self._finish(unit, error=error)
             else:
                 self._finish(unit, result)
+
+    async def _replaced(self, index: int) -> None:
+        """With its machine lost there may be no room for another worker: the slot takes no work until one is there."""
+        for _ in range(STARTS):
+            try:
+                await self.slots[index].start()
+            except WorkerLost:
+                await asyncio.sleep(PAUSE)
+            else:
+                return
 
     def _finish(self, unit: _Unit, result: Any = None, error: Exception | None = None) -> None:
         if unit.done.done():

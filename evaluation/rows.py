@@ -146,10 +146,13 @@ MOST_WAITING = 20_000
 
 
 class Shards:
-    """An append-only table of one schema, each row with a `key`. Rows wait in memory for at most `patience` seconds."""
+    """An append-only table of one schema, each row with a `key`. Rows wait in memory for at most `patience` seconds.
 
-    def __init__(self, folder: Path, schema: pa.Schema, patience: float = 2.0) -> None:
-        self.folder, self.schema, self.patience = folder, schema, patience
+    `writer`: several processes may write to one folder, each under a name of its own.
+    """
+
+    def __init__(self, folder: Path, schema: pa.Schema, patience: float = 2.0, writer: str = "whole") -> None:
+        self.folder, self.schema, self.patience, self.writer = folder, schema, patience, writer
         self.broken: list[Path] = []
         self._waiting: list[dict[str, Any]] = []
         self._since = time.monotonic()
@@ -159,7 +162,7 @@ class Shards:
             raise InputError(
                 f"the run folder {folder} can't be written: {error.strerror}; choose another with out="
             ) from error
-        for leftover in folder.glob("*.tmp"):
+        for leftover in folder.glob(f"*-{writer}.tmp"):
             leftover.unlink(missing_ok=True)
 
     def append(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -173,7 +176,7 @@ class Shards:
         if not self._waiting:
             return
         name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}"
-        temporary = self.folder / f"{name}.tmp"
+        temporary = self.folder / f"{name}-{self.writer}.tmp"
         try:
             # by columns: five times faster than from_pylist
             columns = [pa.array([row.get(field.name) for row in self._waiting], field.type) for field in self.schema]

@@ -30,6 +30,7 @@ keys:
 Same command again: only what is missing is done. conf/ holds every choice's values.
 --multirun key=a,b: one run after the other, every pair of several keys; sweep=NAME takes conf/sweep/NAME.yaml."""
 
+LAST = -1  # no exit code: this part was the last of its run
 Work = Callable[[Pipeline], Awaitable[None]]
 End = Callable[[Conclusion, float], None]
 
@@ -44,7 +45,11 @@ def command(arguments: Sequence[str], about: str, name: str, work: Work, end: En
     warnings.simplefilter("ignore", SyntaxWarning)  # of candidates' text, which is parsed here: nobody can mend it
     try:
         config = configuration.load(arguments)
-        return asyncio.run(_run(config, work, end))
+        code = asyncio.run(_run(config, work, end))
+        if code == LAST:
+            print("this was the last part: the metrics are of all")
+            return command([argument for argument in arguments if not argument.startswith("part=")], about, name, work, end)
+        return code
     except InputError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -77,6 +82,12 @@ def usage(about: str, name: str) -> str:
     return USAGE.format(about=about, command=name, groups="".join(groups), keys="".join(keys))
 
 
+def _part_done(config: configuration.RunConfig, folder: RunFolder, pipeline: Pipeline) -> int:
+    """What is unresolved is tried again by the last part, which counts it."""
+    print(f"part {config.part} is done: {len(pipeline.tasks)} tasks, {len(pipeline.unresolved)} unresolved")
+    return LAST if folder.finished() else 3 if pipeline.unresolved else 0
+
+
 async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
     started = time.monotonic()
     config.name = config.name or f"{config.dataset.kind}-{config.model.label or config.model.engine}"
@@ -92,21 +103,25 @@ async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
             def stop(number: int) -> None:
                 """The first time, what is in flight is finished; the second time it is not; what was written stays."""
                 asked.append(number)
-                if len(asked) > 1:
+                if number != signal.SIGUSR1 and asked.count(number) > 1:
                     os._exit(130)
+                if len(asked) > 1:  # another way to ask for the same
+                    return
                 if pipeline is None or not pipeline.begun:
                     task.cancel()
                 else:
                     display.say("finishing what is in flight (once more to end at once)")
                     pipeline.stop()
 
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
                 loop.add_signal_handler(number, stop, number)
             pipeline = Pipeline(config, folder, display)
             try:
                 await work(pipeline)
             finally:
                 await pipeline.close()
+        if config.part:
+            return _part_done(config, folder, pipeline)
         end(Conclusion(pipeline, config), time.monotonic() - started)
         return 3 if pipeline.unresolved else 0
     except (Stopped, asyncio.CancelledError):
@@ -114,6 +129,6 @@ async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
             raise
         again = "the same command goes on from here"
         print(f"interrupted; what was finished is in {folder.path}, {again}", file=sys.stderr)
-        return 75 if asked[0] == signal.SIGTERM else 130
+        return 130 if asked[0] == signal.SIGINT else 75
     finally:
         folder.close()

@@ -53,6 +53,7 @@ from inference.strategies.greedy import GreedyConfig
 from inference.strategies.random_sampling import RandomSamplingConfig
 from inference.strategies.single_pass import SinglePassConfig
 from jobs.ray_cluster import LocalClusterConfig, NoClusterConfig
+from jobs.ray_joined import RayClusterConfig, SlurmClusterConfig
 from jobs.tracker import NoTrackerConfig, WandbConfig
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -95,6 +96,7 @@ class RunConfig:
     report_k: list[int] | None = None  # default: 1, 3, 5 up to k
     seed: int = 0
     parsing: Parsing = Parsing.PUBLISHED
+    part: str = ""  # as in 2/8: of the tasks, for the jobs of an array that share a run
     name: str = ""  # default: dataset-model
     out: str = "runs"
 
@@ -136,7 +138,7 @@ SCHEMAS: dict[str, dict[str, type]] = {
         "podman": PodmanConfig,
         "process": ProcessConfig,
     },
-    "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig},
+    "cluster": {"local": LocalClusterConfig, "none": NoClusterConfig, "ray": RayClusterConfig, "slurm": SlurmClusterConfig},
     "tracker": {"wandb": WandbConfig, "none": NoTrackerConfig},
 }
 
@@ -365,6 +367,9 @@ def _check(config: RunConfig) -> None:
         raise InputError(f"seed={config.seed}: a seed is 0 or more")
     if "/" in config.name or config.name in (".", ".."):
         raise InputError(f"name={config.name}: a run's name is one folder's name; out= says where it stands")
+    part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", config.part) if config.part else None
+    if config.part and (part is None or int(part[1]) > int(part[2])):
+        raise InputError(f"part={config.part}: a part is i/n, as in part=2/8")
     check_prompt(config.prompt)
     if config.evaluation.sessions < 1:
         raise InputError(f"evaluation.sessions={config.evaluation.sessions}: at least one")

@@ -42,6 +42,7 @@ from jobs.config import AutoCheckerConfig, RunConfig
 from jobs.observer import PoolObserver
 from jobs.progress import Display
 from jobs.ray_cluster import RayCluster, RaySlot
+from jobs.ray_joined import JoinedCluster, nodes
 from jobs.ray_replicas import RayReplica, gpus
 from jobs.run_folder import RunFolder
 
@@ -55,7 +56,7 @@ class Parts:
         self.config, self.display = config, display
         self.judging = False  # verdicts are wanted as well: their workers start while a model loads
         self.warnings: list[str] = []
-        self._cluster: RayCluster | None = None
+        self._cluster: RayCluster | JoinedCluster | None = None
         self._pool: Pool | None = None
         self.engine = self._engine()
         self.sandbox = self._sandbox()
@@ -136,15 +137,32 @@ class Parts:
 
     @property
     def workers(self) -> int:
-        return self.config.evaluation.workers or os.cpu_count() or 1
+        there = self.cluster().workers if self.joins else os.cpu_count()
+        return self.config.evaluation.workers or there or 1
 
-    def cluster(self) -> RayCluster:
+    @property
+    def joins(self) -> bool:
+        """Is the cluster there already?"""
+        return self.config.cluster.kind in ("slurm", "ray")
+
+    def cluster(self) -> RayCluster | JoinedCluster:
         if self._cluster is None:
-            self.display.say(f"starting Ray with {self.workers} evaluation workers, sandbox {self.sandbox.kind}")
-            replicas = getattr(self.config.model, "replicas", "0")
-            self._cluster = RayCluster(self.workers + (int(replicas) if replicas.isdigit() else 1))
+            if self.joins:
+                self._cluster = JoinedCluster(self.config.cluster, self.sandbox)
+            else:
+                self.display.say(f"starting Ray with {self.workers} evaluation workers, sandbox {self.sandbox.kind}")
+                replicas = getattr(self.config.model, "replicas", "0")
+                self._cluster = RayCluster(self.workers, int(replicas) if replicas.isdigit() else 1)
             self._cluster.start()
+            if self.joins:
+                told = f"{len(nodes())} nodes, {self._cluster.workers} evaluation workers, sandbox {self.sandbox.kind}"
+                self.display.say(f"joined Ray at {self.config.cluster.address}: {told}")
         return self._cluster
+
+    async def join(self) -> None:
+        """Joins a cluster that is there, whose nodes may still be coming."""
+        if self.joins:
+            await asyncio.to_thread(self.cluster)
 
     def pool(self) -> Pool:
         if self._pool is None:
@@ -154,8 +172,8 @@ class Parts:
             if self.config.cluster.kind == "none":
                 slots = [LocalSlot(make())]
             else:
-                self.cluster()
-                slots = [RaySlot(make) for _ in range(self.workers)]
+                resources = self.cluster().resources
+                slots = [RaySlot(make, resources) for _ in range(self.workers)]
             self._pool = Pool(slots, sessions)
         return self._pool
 

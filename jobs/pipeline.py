@@ -7,7 +7,8 @@ once, all settings together. When the last completion is in, the engine gives it
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
 
 from benchmark import evalplus, fixeval, postcondbench, sample, schema
 from benchmark import folder as folder_source
@@ -29,6 +30,7 @@ from jobs.parts import Parts
 from jobs.progress import Display
 from jobs.run_folder import TASKS, RunFolder
 
+T = TypeVar("T")
 PATIENCE = 2.0  # seconds
 OPEN = 512  # tasks that are drawn and not yet judged: beyond it, drawing waits for the judge
 
@@ -121,6 +123,8 @@ class Pipeline:
     # Work
 
     async def _begin(self) -> None:
+        self.folder.begun()
+        await self.parts.join()
         self.tasks = await self._read()
         self.scored = tuple(self._scored(task) for task in self.tasks)
         self.begun = True
@@ -150,7 +154,8 @@ class Pipeline:
         """The tasks as they are scored here, without the mutants that a baseline leaves out; into the run folder."""
         known = {task.id: self.parts.surveyor.known(task) for task in self.scored}
         tasks = [found.applied(task) if (found := known[task.id]) else task for task in self.scored]
-        schema.write(tasks, self.folder.path / TASKS)
+        if not self.config.part:
+            schema.write(tasks, self.folder.path / TASKS)
         return tasks
 
     async def _drawn(self, then: Callable[[Task, list[Row]], Awaitable[None]]) -> None:
@@ -256,10 +261,15 @@ class Pipeline:
     def _lost(self, task: Task, setting: Setting, reason: str) -> None:
         self.unresolved.append(Unresolved(task.id, self.engine.name, setting.value, reason))
 
+    def _own(self, chosen: Sequence[T]) -> tuple[T, ...]:
+        """Of `part`: every n-th, so that each part has long and short ones."""
+        number, _, count = self.config.part.partition("/")
+        return tuple(chosen[int(number) - 1 :: int(count)]) if count else tuple(chosen)
+
     async def _read(self) -> tuple[Task, ...]:
         dataset = self.config.dataset
         if isinstance(dataset, sample.SampleConfig):
-            chosen = select(sample.entries(dataset), dataset, dataset.kind)
+            chosen = self._own(select(sample.entries(dataset), dataset, dataset.kind))
             self.display.expect("prepared", len(chosen))
             self.display.say(f"preparing {len(chosen)} methods of {len({e.source.name for e in chosen})} packages")
             lost: dict[str, str] = {}
@@ -272,7 +282,7 @@ class Pipeline:
                 lambda _: self.display.done("prepared"),
                 lost.__setitem__,
             )
-            if not built:
+            if chosen and not built:
                 raise InputError(f"dataset={dataset.kind}: no method can be prepared here: {next(iter(lost.values()))}")
             self.unresolved += [Unresolved(name, self.engine.name, "all settings", why) for name, why in lost.items()]
             return tuple(built)
@@ -284,7 +294,7 @@ class Pipeline:
             found = folder_source.load(dataset) if isinstance(dataset, FolderConfig) else postcondbench.load(dataset)
         if found.skipped:
             self.warnings += [f"left out: {line}" for line in found.skipped]
-        tasks = select(found.tasks, dataset, dataset.kind)
+        tasks = self._own(select(found.tasks, dataset, dataset.kind))
         foreign = [task for task in tasks if task.language not in self.parts.checkers]
         if foreign:
             language, able = foreign[0].language.value, ", ".join(sorted(self.parts.checkers))

@@ -14,6 +14,7 @@ from typing import Any
 
 from ensures.errors import EnsuresError, WorkerLost
 from evaluation.station import Station, Work
+from slurm.ray_node import OWN, QUIET
 
 
 @dataclass
@@ -33,31 +34,25 @@ class NoClusterConfig:
 class RayCluster:
     """Started in the background: the driver has other things to do for the seconds that it takes."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
+    def __init__(self, workers: int, replicas: int) -> None:
+        """Replicas of a model are beside the evaluation workers."""
+        self.workers, self.cpus = workers, workers + replicas
+        self.resources: dict[str, float] = {}  # of one evaluation worker
         # Ray's sockets need a short path
         self._folder = tempfile.mkdtemp(prefix="ens-", dir="/tmp")
 
     def start(self) -> None:
-        os.environ.update(
-            RAY_AUTH_MODE="disabled",
-            RAY_USAGE_STATS_ENABLED="0",
-            RAY_DEDUP_LOGS="0",
-            RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
-            RAY_ENABLE_UV_RUN_RUNTIME_ENV="0",
-        )
+        given = started()
         import ray
 
         ray.init(
             address="local",
-            num_cpus=self.workers,
+            num_cpus=self.cpus,
             object_store_memory=100 << 20,
             include_dashboard=False,
-            configure_logging=True,
-            logging_level="ERROR",
             log_to_driver=False,
             _temp_dir=self._folder,
-            runtime_env={"env_vars": {"PYTHONPATH": os.getcwd()}},
+            **given,
         )
 
     def stop(self) -> None:
@@ -66,6 +61,16 @@ class RayCluster:
         with contextlib.suppress(Exception):
             ray.shutdown()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def started() -> dict[str, Any]:
+    """What every `ray.init` is given; what Ray reads from the environment is set."""
+    os.environ.update({**QUIET, **OWN})
+    return {
+        "configure_logging": True,
+        "logging_level": "ERROR",
+        "runtime_env": {"env_vars": {"PYTHONPATH": os.getcwd()}},
+    }
 
 
 async def answer(call: Any, who: str, lost: type[EnsuresError]) -> Any:
@@ -116,15 +121,16 @@ class StationActor:
 class RaySlot:
     """A slot of the pool that is one actor, replaced when it dies."""
 
-    def __init__(self, make_station: Any) -> None:
-        self._make = make_station
+    def __init__(self, make_station: Any, resources: dict[str, float]) -> None:
+        self._make, self._resources = make_station, resources
         self._actor: Any = None
 
     def _started(self) -> Any:
         import ray
 
         if self._actor is None:
-            self._actor = ray.remote(num_cpus=1, max_restarts=0)(StationActor).remote(self._make)
+            options: dict[str, Any] = {"num_cpus": 1, "resources": self._resources, "scheduling_strategy": "SPREAD"}
+            self._actor = ray.remote(max_restarts=0, **options)(StationActor).remote(self._make)
         return self._actor
 
     async def start(self) -> None:

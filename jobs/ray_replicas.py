@@ -107,10 +107,15 @@ def gpus() -> tuple[int, float]:
     import ray
 
     count = int(ray.cluster_resources().get("GPU", 0))
-    return (count, float(ray.get(ray.remote(num_gpus=1, num_cpus=0)(_memory).remote()))) if count else (0, 0.0)
+    memory = float(ray.get(ray.remote(num_gpus=1, num_cpus=0)(_memory).remote())) if count else 0.0
+    return (count, memory) if memory else (0, 0.0)
 
 
 def _memory() -> float:
+    """0 where no GPU of NVIDIA's is to be found, whatever was granted."""
     asked = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return min(float(line) for line in said.split()) / 1024
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return 0.0
+    return min((float(line) for line in said.split()), default=0.0) / 1024

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 from filelock import FileLock, Timeout
 
@@ -20,44 +21,73 @@ TASKS = "tasks.parquet"
 # May change between invocations of one run; k and dataset.limit may only grow.
 FREE = ["cluster", "tracker", "sandbox", "evaluation.workers", "evaluation.limit", "evaluation.audit_fraction"]
 FREE += ["evaluation.clauses", "evaluation.sessions"]
-FREE += ["report_k", "name", "out"]
+FREE += ["report_k", "name", "out", "part"]
 FREE += [f"model.{key}" for key in ("replicas", "tensor_parallel", "concurrent", "memory_fraction", "cpu_cache_gb", "price")]
 FREE += [f"model.{key}" for key in ("request_seconds", "attempts", "pause_seconds")]
 GROWING = ("k", "dataset.limit")
 
 
 class RunFolder:
-    """Opened by one process at a time. Raises InputError where the folder belongs to another configuration."""
+    """Opened by one process at a time, or by one for each part of the tasks. Raises InputError where the folder belongs to
+    another configuration."""
 
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
-        self.path = path
+        self.path, self.part = path, str(config.get("part") or "")
+        config = {**config, "part": ""}
+        self._own = self.part.replace("/", "-of-") or "whole"
         try:
             path.mkdir(parents=True, exist_ok=True)
-            probe = path / ".writable"
+            probe = path / f".writable-{self._own}"
             probe.write_text("", encoding="utf-8")
             probe.unlink()
         except OSError as error:
             raise InputError(f"the run folder {path} can't be written ({error.strerror}); choose another with out=") from error
-        self._lock = FileLock(str(path / ".lock"))
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"another process is at work in {path}; wait for it or choose another name=") from None
+        self._lock = self._locked()
         try:
             self.resumed = self._check(config)
         except InputError:
             self._lock.release()
             raise
         _write(path / "config.yaml", yaml.safe_dump(config, sort_keys=False))
-        self.completions = Shards(path / "completions", COMPLETIONS)
-        self.prompts = Shards(path / "prompts", PROMPTS)
-        self.baselines = Shards(path / "baselines", BASELINES)
-        self.verdicts = Shards(path / "verdicts", VERDICTS)
-        self.clauses = Shards(path / "clauses", VERDICTS)  # on every clause alone, where that is asked for
-        self.turns = Shards(path / "turns", TURNS)
-        self.feedback = Shards(path / "feedback", VERDICTS)  # what strategies were told; it scores nobody
-        self.audits = Shards(path / "audits", AUDITS)
-        self.diagnoses = Shards(path / "diagnoses", DIAGNOSES)
+        self.completions = self._shards("completions", COMPLETIONS)
+        self.prompts = self._shards("prompts", PROMPTS)
+        self.baselines = self._shards("baselines", BASELINES)
+        self.verdicts = self._shards("verdicts", VERDICTS)
+        self.clauses = self._shards("clauses", VERDICTS)  # on every clause alone, where that is asked for
+        self.turns = self._shards("turns", TURNS)
+        self.feedback = self._shards("feedback", VERDICTS)  # what strategies were told; it scores nobody
+        self.audits = self._shards("audits", AUDITS)
+        self.diagnoses = self._shards("diagnoses", DIAGNOSES)
+
+    def _shards(self, name: str, schema: pa.Schema) -> Shards:
+        return Shards(self.path / name, schema, writer=self._own)
+
+    def _locked(self) -> FileLock:
+        """This part's lock, or the whole folder's, while nobody has the other."""
+        busy = InputError(f"another process is at work in {self.path}; wait for it or choose another name=")
+        own, whole = self.path / f".lock-{self._own}", self.path / ".lock-whole"
+        with FileLock(str(self.path / ".locks")):
+            others = [path for path in self.path.glob(".lock-*") if path != own] if own == whole else [whole]
+            if any(_held(path) for path in others):
+                raise busy
+            try:
+                return _acquired(own)
+            except Timeout:
+                raise busy from None
+
+    def finished(self) -> bool:
+        """This part is done. True for the one that makes the parts complete."""
+        count = self.part.partition("/")[2]
+        with FileLock(str(self.path / ".locks")):
+            done = self.path / "parts"
+            done.mkdir(exist_ok=True)
+            (done / self._own).touch()
+            return all((done / f"{one}-of-{count}").exists() for one in range(1, int(count) + 1))
+
+    def begun(self) -> None:
+        """This part is being worked on."""
+        if self.part:
+            (self.path / "parts" / self._own).unlink(missing_ok=True)
 
     def _check(self, config: dict[str, Any]) -> bool:
         stored = self.path / "config.yaml"
@@ -85,6 +115,10 @@ class RunFolder:
 
     def manifest(self, **facts: Any) -> None:
         """Versions, commit, host and seed of the last invocation, beside what earlier ones said."""
+        with FileLock(str(self.path / ".locks")):
+            self._manifest({**({"part": self.part} if self.part else {}), **facts})
+
+    def _manifest(self, facts: dict[str, Any]) -> None:
         path = self.path / "manifest.json"
         history = []
         if path.exists():
@@ -126,6 +160,20 @@ class RunFolder:
     def _all(self) -> tuple[Shards, ...]:
         judged = (self.verdicts, self.clauses, self.feedback, self.audits, self.diagnoses)
         return (self.completions, self.prompts, self.turns, self.baselines, *judged)
+
+
+def _acquired(path: Path) -> FileLock:
+    lock = FileLock(str(path))
+    lock.acquire(timeout=0)
+    return lock
+
+
+def _held(path: Path) -> bool:
+    try:
+        _acquired(path).release()
+    except Timeout:
+        return True
+    return False
 
 
 def _choice(flat: dict[str, Any], group: str) -> Any:

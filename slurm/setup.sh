@@ -60,6 +60,17 @@ set_up_java() {
   java_ready || say "a JDK of release 17 or JUnit is missing and can't be installed from here (Debian: default-jdk-headless junit4 junit5)"
 }
 
+# What the tests of sandboxes and of the cluster start for themselves. Where it can't be had, they are skipped and say so.
+set_up_engines() {
+  if may_install && ! { [ -x /usr/sbin/dockerd ] && [ -x /usr/bin/podman ] && [ -x /usr/sbin/debootstrap ] && [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/munged ]; }; then
+    say "installing Docker, Podman and Slurm (for their tests)"
+    # nothing is to start by itself: the tests start their own
+    [ -e /usr/sbin/policy-rc.d ] || { policy=/usr/sbin/policy-rc.d && printf '#!/bin/sh\nexit 101\n' > "$policy" && chmod +x "$policy"; }
+    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq docker.io podman debootstrap slurm-wlm munge) >/dev/null 2>&1
+    [ -z "${policy:-}" ] || rm -f "$policy"
+  fi
+}
+
 java_ready() {
   { [ -n "${JAVA_HOME:-}" ] || command -v javac >/dev/null 2>&1 || ls /usr/lib/jvm/*/bin/javac >/dev/null 2>&1; } \
     && { [ -n "${ENSURES_JUNIT:-}" ] || { [ -e /usr/share/java/junit-platform-launcher.jar ] && [ -e /usr/share/java/junit-vintage-engine.jar ]; }; }

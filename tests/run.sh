@@ -5,6 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/slurm/setup.sh"
 set_up "$root" dev vllm
 set_up_java
+set_up_engines
 cd "$root" || exit 1
 if [ $# = 0 ]; then
   "$VENV/bin/python" -m ruff check . && "$VENV/bin/python" -m ruff format --check . && "$VENV/bin/python" -m mypy || exit 1

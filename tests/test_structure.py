@@ -15,11 +15,12 @@ ALLOWED = {
     "inference": {"ensures"},
     "construction": {"ensures", "containers", "benchmark", "evaluation", "inference"},
     "analysis": {"ensures", "evaluation"},
-    "jobs": {"ensures", "containers", "benchmark", "evaluation", "inference", "construction", "analysis"},
+    "slurm": set(),
+    "jobs": {"slurm", "ensures", "containers", "benchmark", "evaluation", "inference", "construction", "analysis"},
 }
 ADAPTERS = {
     "vllm": {"inference/engines/vllm_replica.py"},
-    "ray": {"jobs/ray_cluster.py", "jobs/ray_replicas.py"},
+    "ray": {"jobs/ray_cluster.py", "jobs/ray_joined.py", "jobs/ray_replicas.py"},
     "hydra": {"jobs/config.py"},
     "wandb": {"jobs/tracker.py"},
 }

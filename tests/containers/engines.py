@@ -23,6 +23,7 @@ ISOLATING = ("bubblewrap", "docker", "podman")
 BASE = "ensures-test-base:bookworm"
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 _started: list[subprocess.Popen[bytes]] = []
+_environment: dict[str, dict[str, str]] = {}  # of an engine's client
 
 
 @cache
@@ -32,7 +33,7 @@ def _sandbox(kind: str) -> Sandbox | str:
         if kind == "docker":
             found: Sandbox = Docker(DockerConfig(host=_daemon()))
         elif kind == "podman":
-            found = Podman(PodmanConfig())
+            found = Podman(PodmanConfig(host=_service()))
         else:
             found = Bubblewrap()
         if kind in ("docker", "podman"):
@@ -53,12 +54,9 @@ def sandbox(kind: str) -> Sandbox:
 
 def _daemon() -> str:
     """The socket of a Docker daemon: this machine's, or one that is started for the tests."""
-    try:
+    program = shutil.which("dockerd", path=SYSTEM_PATH)
+    if program is None or os.geteuid() != 0:
         return Docker(DockerConfig()).address()
-    except SandboxUnavailable:
-        program = shutil.which("dockerd", path=SYSTEM_PATH)
-        if program is None or os.geteuid() != 0:
-            raise
     kept, own = cache_root() / "test-docker", Path(tempfile.mkdtemp(prefix="ensures-dockerd-"))
     command = [program, f"--data-root={kept}", f"--exec-root={own / 'exec'}", f"--pidfile={own / 'pid'}"]
     command += [f"--host=unix://{own / 'sock'}"]
@@ -66,12 +64,34 @@ def _daemon() -> str:
         _started.append(subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PATH": SYSTEM_PATH}))
     for _ in range(300):
         if (own / "sock").exists():
-            os.environ["DOCKER_HOST"] = f"unix://{own / 'sock'}"
+            _environment["docker"] = {"DOCKER_HOST": f"unix://{own / 'sock'}"}
             return f"unix://{own / 'sock'}"
         if _started[-1].poll() is not None:
             break
         time.sleep(0.1)
     raise LookupError(f"dockerd does not start here: {(own / 'log').read_text(errors='replace')[-300:]}")
+
+
+def _service() -> str:
+    """The socket of a Podman with images of its own, so that the rest of the tests does not find any."""
+    program = shutil.which("podman", path=SYSTEM_PATH)
+    if program is None:
+        raise LookupError("podman is not installed")
+    if os.geteuid() != 0:
+        raise LookupError("podman is tried as root alone")
+    own = Path(tempfile.mkdtemp(prefix="ensures-podman-"))
+    storage = own / "storage.conf"
+    kept = cache_root() / "test-podman"
+    storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{kept}"\nrunroot = "{own / "run"}"\n')
+    _environment["podman"] = {"CONTAINERS_STORAGE_CONF": str(storage)}
+    command = [program, "system", "service", "--time=0", f"unix://{own / 'sock'}"]
+    with (own / "log").open("wb") as log:
+        _started.append(subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **_environment["podman"]}))
+    for _ in range(100):
+        if (own / "sock").exists():
+            return f"unix://{own / 'sock'}"
+        time.sleep(0.1)
+    raise LookupError(f"podman's service does not start here: {(own / 'log').read_text(errors='replace')[-300:]}")
 
 
 def end() -> None:
@@ -86,19 +106,24 @@ def _image(kind: str) -> None:
     program = shutil.which(kind, path=SYSTEM_PATH)
     if program is None:
         raise LookupError(f"the program {kind} is not installed")
-    if subprocess.run([program, "image", "inspect", tag("python")], capture_output=True).returncode == 0:
+    own = {"PATH": f"{SYSTEM_PATH}:{os.environ['PATH']}", **_environment.get(kind, {})}
+    if (
+        subprocess.run([program, "image", "inspect", tag("python")], capture_output=True, env={**os.environ, **own}).returncode
+        == 0
+    ):
         return
-    imported = subprocess.Popen([program, "import", "-", BASE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    imported = subprocess.Popen(
+        [program, "import", "-", BASE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **own}
+    )
     subprocess.run(["tar", "-C", str(_tree()), "-c", "."], stdout=imported.stdin, check=True)
     assert imported.stdin is not None
     imported.stdin.close()
-    path, os.environ["PATH"] = os.environ["PATH"], f"{SYSTEM_PATH}:{os.environ['PATH']}"
-    try:
-        base = BASE if kind == "docker" else f"localhost/{BASE}"
+    base = BASE if kind == "docker" else f"localhost/{BASE}"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in own.items():
+            patch.setenv(name, value)
         if imported.wait() != 0 or images.main(["--engine", kind, "--image", "python", "--base", base, "--without-downloads"]):
             raise LookupError(f"the image {tag('python')} can't be built by {kind} here")
-    finally:
-        os.environ["PATH"] = path
 
 
 def _tree() -> Path:

@@ -100,3 +100,28 @@ def test_idle_workers_help(slots: int) -> None:
 
     asyncio.run(go())
     assert all(slot.seen for slot in made)
+
+
+def test_a_worker_whose_machine_is_gone_takes_no_work_until_it_is_back() -> None:
+    """Its unit goes to another, also where the first tries to start it again fail."""
+
+    class Gone(Scripted):
+        def __init__(self) -> None:
+            super().__init__([WorkerLost("gone")])
+            self.starts = 0
+
+        async def start(self) -> None:
+            self.starts += 1
+            if self.starts == 2:
+                raise WorkerLost("the machine is not known to be gone yet")
+            if self.starts > 2:
+                await asyncio.Event().wait()
+
+    async def go() -> tuple[list[Any], Gone, Scripted]:
+        gone, other = Gone(), Scripted()
+        found = await asyncio.wait_for(submit(Pool([gone, other]), *(work(f"t{n}", payload=n) for n in range(6))), 20)
+        return found, gone, other
+
+    found, gone, other = asyncio.run(go())
+    assert found == list(range(6))
+    assert len(gone.seen) == 1 and len(other.seen) == 6

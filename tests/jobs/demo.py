@@ -79,12 +79,18 @@ TEST_OF = {"double": "double", "clamp": "clamp", "Counter.add": "counter"}
 SAMPLES = 3
 
 
-def write(folder: Path) -> list[str]:
-    """The project, its tasks, the recorded candidates; the overrides of a run over them."""
+def write(folder: Path, pause: float = 0.0) -> list[str]:
+    """The project, its tasks, the recorded candidates; the overrides of a run over them. `pause`: seconds of every test."""
     project = folder / "project"
     project.mkdir(parents=True)
     folder.chmod(0o755)
-    projects.write(project, {"demo.py": MODULE, "test_demo.py": TESTS})
+    projects.write(
+        project,
+        {
+            "demo.py": MODULE,
+            "test_demo.py": TESTS + f"\n\n    def setup_function():\n        __import__('time').sleep({pause})\n",
+        },
+    )
     made = [
         projects.task(project, "demo.py", name, (f"test_demo.py::test_{TEST_OF[name]}",), "demo/demo", most=6)
         for name in CANDIDATES

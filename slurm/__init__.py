@@ -1,0 +1,1 @@
+"""What brings a Ray cluster up inside a Slurm allocation. Needs the standard library alone."""
