@@ -18,6 +18,7 @@ from typing import IO, Protocol
 
 NOT_STARTED = 125  # as the engines' own clients have it
 KILLED = -9
+KILL_SECONDS = 5.0
 
 
 class Container(Protocol):
@@ -129,8 +130,8 @@ class Attached:
 
         killing = threading.Thread(target=kill, daemon=True)
         killing.start()
-        killing.join(10)
-        if not self._ended.wait(5):
+        killing.join(KILL_SECONDS)
+        if not self._ended.wait(KILL_SECONDS):
             self.returncode = KILLED
             self._ended.set()
 

@@ -96,7 +96,7 @@ class Containers:
             try:
                 client.images.get(image)
             except docker.errors.NotFound:
-                build = f"python -m jobs.images engine={self.kind}"
+                build = f"python -m jobs.images --engine {self.kind}"
                 raise SandboxUnavailable(
                     f"sandbox={self.kind}: the image {image} is not there; make it with {build}"
                 ) from None

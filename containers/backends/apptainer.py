@@ -22,7 +22,7 @@ START_SECONDS = 120
 
 @dataclass
 class ApptainerConfig:
-    """`folder`: where the images lie that `python -m jobs.images engine=apptainer` makes, on a shared file system;
+    """`folder`: where the images lie that `python -m jobs.images --engine apptainer` makes, on a shared file system;
     `image`, `java_image`: instead of those. `scratch`: for /tmp (empty: SLURM_TMPDIR, TMPDIR or /tmp)."""
 
     kind: str = "apptainer"
@@ -61,8 +61,8 @@ class Apptainer:
         image = self.image("python")
         if not image.exists():
             raise SandboxUnavailable(
-                f"sandbox=apptainer: the image {image} is not there; make it with python -m jobs.images engine=apptainer, or "
-                "name one in sandbox.image"
+                f"sandbox=apptainer: the image {image} is not there; make it with python -m jobs.images --engine apptainer, "
+                "or name one in sandbox.image"
             )
         process = self.start(SandboxSpec(argv=("/bin/true",), cwd=Path("/")))
         try:

@@ -23,6 +23,7 @@ ISOLATING = ("bubblewrap", "docker", "podman")
 BASE = "ensures-test-base:bookworm"
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 _started: list[subprocess.Popen[bytes]] = []
+_daemon_command: list[str] = []
 _environment: dict[str, dict[str, str]] = {}  # of an engine's client
 
 
@@ -57,19 +58,44 @@ def _daemon() -> str:
     program = shutil.which("dockerd", path=SYSTEM_PATH)
     if program is None or os.geteuid() != 0:
         return Docker(DockerConfig()).address()
-    kept, own = cache_root() / "test-docker", Path(tempfile.mkdtemp(prefix="ensures-dockerd-"))
-    command = [program, f"--data-root={kept}", f"--exec-root={own / 'exec'}", f"--pidfile={own / 'pid'}"]
-    command += [f"--host=unix://{own / 'sock'}"]
-    with (own / "log").open("wb") as log:
-        _started.append(subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PATH": SYSTEM_PATH}))
+    own = Path(tempfile.mkdtemp(prefix="ensures-dockerd-"))
+    _environment["docker"] = {"DOCKER_HOST": f"unix://{own / 'sock'}"}
+    command = [
+        program,
+        f"--data-root={cache_root() / 'test-docker'}",
+        f"--exec-root={own / 'exec'}",
+        f"--pidfile={own / 'pid'}",
+    ]
+    _daemon_command[:] = [*command, f"--host=unix://{own / 'sock'}"]
+    start_daemon()
+    return f"unix://{own / 'sock'}"
+
+
+def restartable() -> bool:
+    """Is the Docker daemon the tests' own?"""
+    return bool(_daemon_command)
+
+
+def start_daemon() -> None:
+    """Raises LookupError where it does not start."""
+    place = Path(_daemon_command[-1].partition("unix://")[2])
+    place.unlink(missing_ok=True)
+    with (place.parent / "log").open("ab") as log:
+        process = subprocess.Popen(_daemon_command, stdout=log, stderr=log, env={**os.environ, "PATH": SYSTEM_PATH})
+    _started.append(process)
     for _ in range(300):
-        if (own / "sock").exists():
-            _environment["docker"] = {"DOCKER_HOST": f"unix://{own / 'sock'}"}
-            return f"unix://{own / 'sock'}"
-        if _started[-1].poll() is not None:
+        if place.exists():
+            return
+        if process.poll() is not None:
             break
         time.sleep(0.1)
-    raise LookupError(f"dockerd does not start here: {(own / 'log').read_text(errors='replace')[-300:]}")
+    raise LookupError(f"dockerd does not start here: {(place.parent / 'log').read_text(errors='replace')[-300:]}")
+
+
+def stop_daemon() -> None:
+    process = next(one for one in _started if one.args == _daemon_command and one.poll() is None)
+    process.terminate()
+    process.wait(timeout=30)
 
 
 def _service() -> str:
@@ -97,8 +123,9 @@ def _service() -> str:
 def end() -> None:
     """What was started here."""
     for process in _started:
-        process.terminate()
-        process.wait(timeout=30)
+        if process.poll() is None:
+            process.terminate()
+            process.wait(timeout=30)
 
 
 def _image(kind: str) -> None:
