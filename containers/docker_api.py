@@ -25,7 +25,6 @@ from ensures.errors import SandboxUnavailable
 LABEL = "ensures.owner"
 API_SECONDS = 60
 RESTART_SECONDS = 30  # an engine that is being started again is waited for
-INSIDE = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"), Path("/etc"))
 
 
 @dataclass
@@ -56,9 +55,6 @@ class Containers:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"config": self.config, "_client": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
 
     # What engines differ in
 
@@ -91,26 +87,28 @@ class Containers:
     def check(self) -> None:
         import docker
 
-        client = self.client()
-        for image in (self.image("python"),):
-            try:
-                client.images.get(image)
-            except docker.errors.NotFound:
-                build = f"python -m jobs.images --engine {self.kind}"
-                raise SandboxUnavailable(
-                    f"sandbox={self.kind}: the image {image} is not there; make it with {build}"
-                ) from None
-            except Exception as error:
-                raise SandboxUnavailable(f"sandbox={self.kind}: {said(error)}") from error
+        image = self.image("python")
+        try:
+            self.client().images.get(image)
+        except docker.errors.NotFound:
+            raise self.without(image) from None
+        except SandboxUnavailable:
+            raise
+        except Exception as error:  # the SDK's, and those of its transport
+            raise SandboxUnavailable(f"sandbox={self.kind}: {said(error)}") from error
         process = self.start(SandboxSpec(argv=("/bin/true",), cwd=Path("/")))
         try:
-            _, words = process.communicate(timeout=API_SECONDS)
+            _, err = process.communicate(timeout=API_SECONDS)
         except subprocess.TimeoutExpired as error:
             process.kill()
             raise SandboxUnavailable(f"sandbox={self.kind}: a container did not start in {API_SECONDS} s") from error
         if process.returncode != 0:
-            words_ = " ".join(words.decode(errors="replace").split()) or f"exit status {process.returncode}"
-            raise SandboxUnavailable(f"sandbox={self.kind} does not start on this machine: {words_}")
+            why = " ".join(err.decode(errors="replace").split()) or f"exit status {process.returncode}"
+            raise SandboxUnavailable(f"sandbox={self.kind} does not start on this machine: {why}")
+
+    def without(self, image: str) -> SandboxUnavailable:
+        how = f"make it with python -m jobs.images --engine {self.kind}"
+        return SandboxUnavailable(f"sandbox={self.kind}: the image {image} is not there; {how}")
 
     def image(self, name: str) -> str:
         given = self.config.java_image if name == "java" else self.config.image

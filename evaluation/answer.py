@@ -112,6 +112,9 @@ class Answer:
         return tuple(found)
 
 
+GRACE = 60.0  # seconds beyond an execution's own limit in which its worker has to answer, on the busiest machine
+
+
 class Owner(Protocol):
     """Of a worker, which it can start anew."""
 
@@ -123,13 +126,14 @@ class Owner(Protocol):
 
 
 def ask(owner: Owner, request: dict[str, Any], seconds: float) -> Answer:
-    """One request. A lost worker is started again once; then the fault is passed on (WorkerLost)."""
+    """One request, whose execution ends within `seconds`. A lost worker is started again once; then the fault is passed on
+    (WorkerLost)."""
     for last in (False, True):
         try:
             if owner.worker is None:
                 owner.start()
             assert owner.worker is not None
-            return Answer(owner.worker.request(request, seconds))
+            return Answer(owner.worker.request(request, seconds + GRACE))
         except WorkerLost:
             owner.close()
             if last:

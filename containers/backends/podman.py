@@ -43,6 +43,16 @@ class Podman(Containers):
                 return f"unix://{place}"
         return f"unix://{_service()}"
 
+    def check(self) -> None:
+        """No service is started for an image that is not there."""
+        program = shutil.which("podman")
+        if program and not self.config.host:
+            image = self.image("python")
+            asked = subprocess.run([program, "image", "exists", image], stdin=subprocess.DEVNULL, capture_output=True)
+            if asked.returncode == 1:
+                raise self.without(image)
+        super().check()
+
     def options(self) -> dict[str, Any]:
         from docker.types import Ulimit
 

@@ -223,7 +223,7 @@ class AssertSession(Session):
 
     def _execute(self, command: dict[str, Any]) -> Answer:
         self.executions += 1
-        return ask(self, {"do": "execute", **command}, command["seconds"] + 60)
+        return ask(self, {"do": "execute", **command}, command["seconds"])
 
     def _knows(self, subject: str) -> None:
         """Has the worker hold the subject's outputs."""

@@ -175,7 +175,7 @@ class JmlSession(Tested):
         self._texts[name] = (text, candidates)
         file = self.task.file.rpartition("/")[2]
         command = {"do": "compile", "unit": name, "file": file, "text": text.text, "size": candidates}
-        answer = ask(self, {**command, "seconds": COMPILING}, COMPILING + 60)
+        answer = ask(self, {**command, "seconds": COMPILING}, COMPILING)
         if answer.record["ending"] != "finished":
             return [{"at": -1, "message": f"the compiler did not come to an end ({answer.record['ending']})"}]
         problems: list[dict[str, Any]] = answer.end["problems"]
@@ -189,10 +189,10 @@ class JmlSession(Tested):
         request = {"do": "execute", "unit": unit.name, "body": unit.bodies[body], "tests": list(self.tests), **command}
         request.setdefault("seconds", self.checker.seconds)
         longest = request["seconds"] + (len(command.get("candidates", ())) + 1) * command.get("budget", 0) / 1e9
-        answer = ask(self, dict(request), longest + 60)
+        answer = ask(self, dict(request), longest)
         if answer.end.get("unknown"):  # another JVM: it has to compile again
             self._compile(unit.name, *self._texts[unit.name])
-            answer = ask(self, dict(request), longest + 60)
+            answer = ask(self, dict(request), longest)
         if answer.end.get("broken"):  # JUnit itself did not come to an end
             if subject.kind is Kind.ORIGINAL and not command.get("candidates"):
                 raise PreparationFailed(f"{self.task.id}: its tests can't be run: {answer.end['broken'][:300]}")

@@ -73,6 +73,7 @@ class IcontractSession(Tested):
         self.conditions = 0.0  # seconds that candidates' conditions took in shared executions
         self.probing = True  # may a fork of an execution find out if a violation is swallowed?
         self.worker: Worker | None = None
+        self._ahead: dict[int, Worker] = {}  # hash seed -> begun, and not asked for yet
         self._plain: dict[str, Plain] = {}  # subject -> its tests without candidates
         if baseline is not None:
             self.tests = baseline.tests
@@ -90,9 +91,24 @@ class IcontractSession(Tested):
 
     # Life
 
-    def start(self, hash_seed: int = HASH_SEEDS[0]) -> tuple[str, ...]:
-        """Starts the worker. The tests that it collected, parametrized ones apart."""
+    def start(self, hash_seed: int = HASH_SEEDS[0], then: int | None = None) -> tuple[str, ...]:
+        """Starts the worker. The tests that it collected, parametrized ones apart.
+
+        `then`: the hash seed of the next; its sandbox, which may be a container, starts while this one is at work.
+        """
+        begun = self._ahead.pop(hash_seed, None)
         self.close()
+        self.worker = begun or self._begin(hash_seed)
+        if then is not None:
+            self._ahead[then] = self._begin(then)
+        facts = self._collect()
+        preload = facts.get("preload")
+        if preload and not facts.get("exact"):
+            # fresh imports are forked from the first level: let it have what does not belong to the project
+            facts = self._collect(preload=preload)
+        return tuple(facts["tests"])
+
+    def _begin(self, hash_seed: int) -> Worker:
         subject = {
             "tests": list(self.tests),
             "path": str(self.workspace.root / self.task.file),
@@ -100,13 +116,7 @@ class IcontractSession(Tested):
             "line": definition.first_line(self.task),
             "implementation": self.task.implementation,
         }
-        self.worker = worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
-        facts = self._collect()
-        preload = facts.get("preload")
-        if preload and not facts.get("exact"):
-            # fresh imports are forked from the first level: let it have what does not belong to the project
-            facts = self._collect(preload=preload)
-        return tuple(facts["tests"])
+        return worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
 
     def take(self, tests: tuple[str, ...]) -> None:
         """From now on these tests and no others."""
@@ -124,9 +134,10 @@ class IcontractSession(Tested):
         return facts
 
     def close(self) -> None:
-        if self.worker is not None:
-            self.worker.close()
-            self.worker = None
+        for begun in (self.worker, *self._ahead.values()):
+            if begun is not None:
+                begun.close()
+        self.worker, self._ahead = None, {}
 
     # Requests
 
@@ -139,7 +150,7 @@ class IcontractSession(Tested):
         request = {"do": "execute", "text": text, "implementation": subject.payload, **command}
         request.setdefault("seconds", self.checker.seconds)
         longest = request["seconds"] + len(command.get("candidates", ())) * command.get("budget", 0) / 1e9
-        answer = ask(self, request, longest + 60)
+        answer = ask(self, request, longest)
         self.peak_kb = max(self.peak_kb, answer.peak_kb)
         self.conditions += sum(answer.end.get("spent", ())) / 1e9
         return answer

@@ -26,8 +26,9 @@ def baseline(session: "IcontractSession") -> Baseline:
     names: list[tuple[str, ...]] = []
     unstable: dict[str, None] = {}
     collected: tuple[str, ...] = ()
-    for seed in reversed(HASH_SEEDS):
-        collected = session.start(seed)
+    seeds = HASH_SEEDS[::-1]
+    for seed, then in zip(seeds, (*seeds[1:], None), strict=True):
+        collected = session.start(seed, then)
         runs.append(session.plain(original(task)))
         _ended(task, runs[-1])
         names.append(collected)

@@ -29,12 +29,12 @@ _environment: dict[str, dict[str, str]] = {}  # of an engine's client
 
 @cache
 def _sandbox(kind: str) -> Sandbox | str:
-    """The sandbox, or why there is none."""
+    """The sandbox, or why there is none. The JDK is this machine's, mounted: the image for Python tasks does for both."""
     try:
         if kind == "docker":
-            found: Sandbox = Docker(DockerConfig(host=_daemon()))
+            found: Sandbox = Docker(DockerConfig(host=_daemon(), java_image=tag("python")))
         elif kind == "podman":
-            found = Podman(PodmanConfig(host=_service()))
+            found = Podman(PodmanConfig(host=_service(), java_image=tag("python")))
         else:
             found = Bubblewrap()
         if kind in ("docker", "podman"):

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from containers.choose import AutoConfig, choose
 from ensures.subject import mutants, original
 from ensures.task import Task
 from ensures.verdict import Outcome, Reason
 from evaluation.java.session import JmlChecker, JmlSession
 from tests import java_projects
+from tests.containers import engines
 from tests.hostile.java_corpus import PIECES, Piece
 
 TARGET = """
@@ -57,8 +57,10 @@ NEIGHBOURS = {
 }
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Task, JmlSession]]:
+@pytest.fixture(scope="module", params=engines.ISOLATING)
+def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Task, JmlSession]]:
     folder = java_projects.write(
         tmp_path_factory.mktemp("hostile"),
         {"src/main/java/demo/Target.java": TARGET, "src/test/java/demo/TargetTest.java": TEST},
@@ -67,9 +69,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Tas
         folder, "src/main/java/demo/Target.java", "Target.add", ("demo.TargetTest#adds", "demo.TargetTest#again")
     )
     task = java_projects.with_mutants(task, task.implementation.replace("total += n", "total -= n"))
-    session = JmlChecker(choose(AutoConfig(), hostile=True)[0], seconds=3.0).prepare(
-        task, java_projects.workspace(folder, task)
-    )
+    session = JmlChecker(engines.sandbox(request.param), seconds=3.0).prepare(task, java_projects.workspace(folder, task))
     session.survey(task)
     yield folder, task, session
     session.close()

@@ -143,8 +143,8 @@ class Node:
         await asyncio.sleep(seconds)
 
 
-async def simulate(nodes: int, recorded: dict[str, Any], speed: float) -> dict[str, float]:
-    """One model's run: tasks are drawn in order by the nodes' replicas, and judged as they come."""
+async def simulate(nodes: int, recorded: dict[str, Any], speed: float, rate: float) -> dict[str, float]:
+    """One model's run: tasks are drawn in order by the nodes' replicas, and judged as they come. `rate` 0: all are there."""
     import ray
 
     remote = ray.remote(num_cpus=CORES, max_concurrency=1000)(Node)
@@ -163,7 +163,7 @@ async def simulate(nodes: int, recorded: dict[str, Any], speed: float) -> dict[s
 
         async def one(number: int) -> None:
             task = tasks[number]
-            await asyncio.sleep((number + 1) * TOKENS / (RATE * nodes) / speed)
+            await asyncio.sleep((number + 1) * TOKENS / (rate * nodes) / speed if rate else 0)
             await judge.judge(task, [candidate(task, index) for index in range(CANDIDATES)])
 
         await asyncio.gather(*(one(number) for number in range(TASKS)))
@@ -174,7 +174,7 @@ async def simulate(nodes: int, recorded: dict[str, Any], speed: float) -> dict[s
     return {
         "nodes": nodes,
         "makespan": makespan * MODELS,
-        "drawing": TASKS * TOKENS / (RATE * nodes) * MODELS,
+        "drawing": TASKS * TOKENS / (rate * nodes) * MODELS if rate else 0.0,
         "busy": clock.busy * MODELS,
         "idle": 1 - clock.busy / (makespan * nodes * CORES),
         "longest task": max(_whole(item) for item in like.values()),
@@ -196,15 +196,18 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
 
     figure = Figure(figsize=(6, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    nodes = [row["nodes"] for row in rows]
-    left.loglog(nodes, [row["makespan"] / 60 for row in rows], marker="o", label="all", base=2)
-    left.loglog(nodes, [row["drawing"] / 60 for row in rows], linestyle="--", label="drawing alone", base=2)
-    left.loglog(
-        nodes, [row["busy"] / row["nodes"] / CORES / 60 for row in rows], linestyle=":", label="verdicts alone", base=2
-    )
+    nodes = sorted({row["nodes"] for row in rows})
+    for label, own in (
+        ("drawn and judged", [row for row in rows if row["drawing"]]),
+        ("judged alone", [row for row in rows if not row["drawing"]]),
+    ):
+        left.loglog([row["nodes"] for row in own], [row["makespan"] / 60 for row in own], marker="o", label=label, base=2)
+        right.semilogx([row["nodes"] for row in own], [row["idle"] for row in own], marker="o", label=label, base=2)
+    judged = [row for row in rows if not row["drawing"]]
+    ideal = [judged[0]["busy"] / number / CORES / 60 for number in nodes]
+    left.loglog(nodes, ideal, linestyle=":", color="grey", label="judged, no core ever idle", base=2)
     left.set_ylabel("minutes")
     left.legend(frameon=False, fontsize=7)
-    right.semilogx(nodes, [row["idle"] for row in rows], marker="o", base=2)
     right.set_ylabel("share of core time idle")
     right.set_ylim(0, 1)
     for axes in (left, right):
@@ -218,8 +221,9 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64])
     parser.add_argument(
-        "--wall", type=float, default=40.0, help="seconds that one simulation is to take; never faster than true"
+        "--wall", type=float, default=30.0, help="seconds that one simulation is to take; never faster than true"
     )
+    parser.add_argument("--rate", type=float, default=RATE, help="tokens a second of one replica")
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -236,9 +240,10 @@ def main() -> None:
     mean = statistics.fmean(_whole(item) + sum(s for _, s in item["batches"]) for item in recorded.values())
     rows = []
     for nodes in chosen.nodes:
-        expected = max(TASKS * mean / (nodes * CORES), TASKS * TOKENS / (RATE * nodes))
-        rows.append(asyncio.run(simulate(nodes, recorded, max(1.0, expected / chosen.wall))))
-        print("  ".join(f"{name} {value:,.2f}" for name, value in rows[-1].items()), flush=True)
+        for rate in (chosen.rate, 0.0):
+            expected = max(TASKS * mean / (nodes * CORES), TASKS * TOKENS / (rate * nodes) if rate else 0.0)
+            rows.append(asyncio.run(simulate(nodes, recorded, max(1.0, expected / chosen.wall), rate)))
+            print("  ".join(f"{name} {value:,.2f}" for name, value in rows[-1].items()), flush=True)
     ray.shutdown()
     if chosen.figure:
         draw(rows, chosen.figure)
