@@ -8,6 +8,7 @@ import contextlib
 import importlib.metadata
 import os
 import platform
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,20 +67,21 @@ class JoinedCluster:
         self._compare()
 
     def _join(self, deadline: float) -> None:
-        """The head may still be starting."""
+        """The head may still be starting. Ray alone would try for minutes where nothing answers."""
         import ray
 
-        while True:
-            try:
-                ray.init(address=self.config.address, log_to_driver=False, **started())
-                return
-            except Exception as error:  # Ray's own, and those of its sockets
-                if self._stopped:
-                    raise Stopped() from error
-                if time.monotonic() > deadline:
-                    where, why = self.config.address, " ".join(str(error).split())[:200]
-                    raise InputError(f"cluster={self.config.kind}: nothing answers at {where} ({why})") from error
-            time.sleep(0.5)
+        where = self.config.address
+        while not _answers(where):
+            if self._stopped:
+                raise Stopped()
+            if time.monotonic() > deadline:
+                raise InputError(f"cluster={self.config.kind}: nothing answers at {where}")
+            time.sleep(0.3)
+        try:
+            ray.init(address=where, log_to_driver=False, **started())
+        except Exception as error:  # Ray's own, and those of its sockets
+            why = " ".join(str(error).split())[:300]
+            raise InputError(f"cluster={self.config.kind}: Ray at {where} can't be joined from here: {why}") from error
 
     def _wait(self, deadline: float) -> None:
         while missing := [name for name in getattr(self.config, "nodes", ()) if name not in nodes()]:
@@ -119,6 +121,18 @@ class JoinedCluster:
 
         with contextlib.suppress(Exception):
             ray.shutdown()
+
+
+def _answers(address: str) -> bool:
+    """Raises InputError where it is no address."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise InputError(f"cluster.address={address}: an address is HOST:PORT")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except OSError:
+        return False
+    return True
 
 
 def nodes() -> dict[str, str]:

@@ -207,6 +207,7 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
     ideal = [judged[0]["busy"] / number / CORES / 60 for number in nodes]
     left.loglog(nodes, ideal, linestyle=":", color="grey", label="judged, no core ever idle", base=2)
     left.set_ylabel("minutes")
+    left.set_yticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     left.legend(frameon=False, fontsize=7)
     right.set_ylabel("share of core time idle")
     right.set_ylim(0, 1)
