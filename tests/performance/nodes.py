@@ -19,7 +19,7 @@ from tests import projects
 from tests.jobs import demo
 from tests.slurm.emulated import Slurm, slurm
 
-METHODS, PAUSE, MUTANTS = 24, 0.25, 6
+METHODS, PAUSE, MUTANTS = 24, 0.6, 6
 
 
 def write(folder: Path) -> list[str]:
@@ -60,7 +60,7 @@ def one(cluster: Slurm, overrides: list[str], out: Path, nodes: int, number: int
     assert ended["ExitCode"] == "0:0", said.read_text()
     folder = out / "runs" / name
     shards = sorted(path.stat().st_mtime for path in (folder / "verdicts").glob("*.parquet"))
-    began = (folder / "manifest.json").stat().st_mtime
+    began = (folder / "manifest.json").stat().st_mtime  # the nodes are there, the workers are started
     verdicts = len([row for row in demo.rows(folder) if "subject" in row])
     return {"first verdict": shards[0] - submitted, "verdicts a second": verdicts / (shards[-1] - began)}
 

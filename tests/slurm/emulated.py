@@ -160,7 +160,10 @@ def slurm() -> Iterator[Slurm]:
     folder = Path(tempfile.mkdtemp(prefix="ensures-slurm-"))
     one = Slurm(folder)
     try:
-        one.start()
+        try:
+            one.start()
+        except (OSError, subprocess.CalledProcessError, AssertionError) as error:
+            pytest.skip(f"Slurm does not start here: {error}")
         yield one
     finally:
         one.end()
