@@ -102,10 +102,7 @@ class Slurm:
         for pid in reversed(_below(daemon.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
-        for pid in _steps(node):
-            for one in reversed([pid, *_below(pid)]):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one, 9)
+        _kill(_steps(node, self.folder))
         daemon.kill()
         daemon.wait()
 
@@ -139,7 +136,11 @@ class Slurm:
         return found
 
     def end(self) -> None:
-        subprocess.run(["scancel", "--quiet", "--user=root"], env=self.environment, timeout=20, check=False)
+        with contextlib.suppress(subprocess.TimeoutExpired, AssertionError):
+            subprocess.run(["scancel", "--quiet", "--user=root"], env=self.environment, timeout=20, check=False)
+            _until(lambda: not self.command("squeue", "-h"), "jobs do not end", 20)
+        for node in ("n1", "n2"):  # steps have daemons of their own, which go on without slurmd
+            _kill(_steps(node, self.folder))
         for name in sorted(self._processes, reverse=True):  # slurmd before slurmctld before munged
             self._processes[name].terminate()
         for process in self._processes.values():
@@ -201,12 +202,20 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-def _steps(node: str) -> list[int]:
-    """What jobs run on a node, and the daemons of their steps, which do not end with slurmd."""
+def _kill(pids: list[int]) -> None:
+    """Each with all that is below it."""
+    for one in {child: None for pid in pids for child in [*reversed(_below(pid)), pid]}:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, 9)
+
+
+def _steps(node: str, folder: Path) -> list[int]:
+    """What jobs of this Slurm run on a node, and the daemons of their steps, which do not end with slurmd."""
     found: dict[int, None] = {}
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError, IndexError):
-            if f"SLURMD_NODENAME={node}\0".encode() in path.read_bytes():
+            environment = path.read_bytes()
+            if f"SLURMD_NODENAME={node}\0".encode() in environment and str(folder).encode() in environment:
                 parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
                 if Path(f"/proc/{parent}/comm").read_text().strip() == "slurmstepd":
                     found[parent] = None
