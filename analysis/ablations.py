@@ -26,16 +26,12 @@ OPERATORS_OUT = 5
 Operators = Mapping[str, str]  # a mutant's id -> its rule operator, where it is not known from the task itself
 
 
-def counted(task: Task) -> list[Mutant]:
-    return [mutant for mutant in task.mutants if mutant.excluded is None]
-
-
 def without_family(grid: Grid, family: str) -> Bits:
-    return marked(grid.tasks, [[set(m.families) != {family} for m in counted(task)] for task in grid.tasks])
+    return marked(grid.tasks, [[set(m.families) != {family} for m in task.counted] for task in grid.tasks])
 
 
 def of_family(grid: Grid, family: str) -> Bits:
-    return marked(grid.tasks, [[family in m.families for m in counted(task)] for task in grid.tasks])
+    return marked(grid.tasks, [[family in m.families for m in task.counted] for task in grid.tasks])
 
 
 def false_discoveries(grid: Grid, family: str) -> tuple[np.ndarray, np.ndarray]:
@@ -56,7 +52,7 @@ def operators_in(grid: Grid, operators: Operators) -> dict[str, tuple[str, ...]]
     """Language -> its operators, by name."""
     found: dict[str, set[str]] = {language: set() for language in grid.languages}
     for task in grid.tasks:
-        found[task.language.value] |= {name for m in counted(task) if (name := operator_of(task, m, operators))}
+        found[task.language.value] |= {name for m in task.counted if (name := operator_of(task, m, operators))}
     return {language: tuple(sorted(names)) for language, names in found.items()}
 
 
@@ -67,7 +63,7 @@ def without_operators(grid: Grid, gone: Mapping[str, Sequence[str]], operators: 
         [
             [
                 LLM in m.families or operator_of(task, m, operators) not in gone.get(task.language.value, ())
-                for m in counted(task)
+                for m in task.counted
             ]
             for task in grid.tasks
         ],
@@ -132,7 +128,7 @@ def trials(grid: Grid, draw: Draw, seed: int, count: int = TRIALS) -> dict[str, 
 
 def budget(grid: Grid, share: float) -> Draw:
     """So large a share of each task's mutants, at least one; drawn anew for each setting."""
-    counts = np.array([len(counted(task)) for task in grid.tasks])
+    counts = np.array([len(task.counted) for task in grid.tasks])
     kept = np.maximum(1, np.round(share * counts).astype(int))
     columns = int(counts.max(initial=0))
     there = np.arange(columns)[None, :] < counts[:, None]
@@ -147,7 +143,7 @@ def budget(grid: Grid, share: float) -> Draw:
 
 def half_of_llm(grid: Grid) -> Draw:
     """Without half of the mutants that only a model made; drawn anew for each setting."""
-    alone = [[set(m.families) == {LLM} for m in counted(task)] for task in grid.tasks]
+    alone = [[set(m.families) == {LLM} for m in task.counted] for task in grid.tasks]
     columns = max(map(len, alone), default=0)
     mine = np.zeros((len(alone), columns), dtype=bool)
     there = np.zeros_like(mine)

@@ -84,7 +84,7 @@ def survivors(grid: Grid, operators: Operators) -> Sheet:
         if not len(alive):
             continue
         language = LANGUAGES.get(task.language.value, task.language.value)
-        mutants = ablations.counted(task)
+        mutants = task.counted
         for mutant, left_alive in zip(mutants, unpacked(alive, len(mutants)).mean(axis=0), strict=True):
             names = [name for name in (ablations.operator_of(task, mutant, operators),) if name]
             names += [LLM] if LLM in mutant.families else []

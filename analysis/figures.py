@@ -11,7 +11,6 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from analysis.ablations import counted
 from analysis.grid import Grid, unpacked
 from analysis.paper import LANGUAGES
 from analysis.sheets import Cell, Sheet, Value
@@ -199,7 +198,7 @@ def kill_matrix(grid: Grid) -> Drawn:
     shares: list[tuple[str, np.ndarray]] = []
     for row, task in enumerate(grid.tasks):
         alive = right.alive[right.task == row]
-        count = len(counted(task))
+        count = len(task.counted)
         if len(alive) and count:
             shares.append((task.id, np.sort(1 - unpacked(alive, count).mean(axis=0))[::-1]))
     shares.sort(key=lambda item: -float(item[1].mean()))

@@ -61,7 +61,7 @@ def statistics(tasks: Sequence[Task], lines: Mapping[str, int]) -> Sheet:
     def average(what: str, of: list[list[float]], digits: int = 1) -> tuple[Value, ...]:
         return (what, *(Cell(float(np.mean(values)), digits=digits) if values else Cell(None) for values in of))
 
-    counted = [[float(len(ablations.counted(task))) for task in part] for part in parts]
+    counted = [[float(len(task.counted)) for task in part] for part in parts]
     rows: list[tuple[Value, ...]] = [
         ("Methods", *(len(part) for part in parts)),
         ("Repositories", *(len({task.repository for task in part}) for part in parts)),

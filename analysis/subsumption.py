@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.ablations import LLM, RULE, counted
+from analysis.ablations import LLM, RULE
 from analysis.comparison import killed
 from analysis.grid import Grid, marked, unpacked
 from analysis.paper import LANGUAGES, mean, share
@@ -31,7 +31,7 @@ def difficulty(grid: Grid) -> list[Difficulty | None]:
     found: list[Difficulty | None] = []
     for row, task in enumerate(grid.tasks):
         alive = right.alive[right.task == row]
-        count = len(counted(task))
+        count = len(task.counted)
         if not len(alive) or not count:
             found.append(None)
             continue
@@ -65,7 +65,7 @@ def mutants(grid: Grid, found: Sequence[Difficulty | None]) -> Sheet:
             for task, seen in zip(grid.tasks, found, strict=True):
                 if seen is None or task.language.value != language:
                     continue
-                for mutant, killing, dominator in zip(counted(task), seen.killed, seen.dominator, strict=True):
+                for mutant, killing, dominator in zip(task.counted, seen.killed, seen.dominator, strict=True):
                     if set(mutant.families) == families:
                         of.append((task.repository, float(killing)))
                         dominating += bool(dominator)
@@ -83,7 +83,7 @@ def mutants(grid: Grid, found: Sequence[Difficulty | None]) -> Sheet:
 
 def scores(grid: Grid, seen: Sequence[Difficulty | None]) -> Sheet:
     """By model: the mean share of mutants killed, and of dominators."""
-    chosen = [[bool(x) for x in of.dominator] if of is not None else [False] * len(counted(task))
+    chosen = [[bool(x) for x in of.dominator] if of is not None else [False] * len(task.counted)
               for task, of in zip(grid.tasks, seen, strict=True)]  # fmt: skip
     bits = marked(grid.tasks, chosen)
     total = np.bitwise_count(bits).sum(axis=1)[grid.task]

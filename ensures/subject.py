@@ -31,6 +31,5 @@ def original(task: Task) -> Subject:
 
 def mutants(task: Task) -> Iterator[Subject]:
     """The mutants that count, in the task's order."""
-    for mutant in task.mutants:
-        if mutant.excluded is None:
-            yield Subject(mutant.id, Kind.MUTANT, Expect.VIOLATED, mutant.implementation)
+    for mutant in task.counted:
+        yield Subject(mutant.id, Kind.MUTANT, Expect.VIOLATED, mutant.implementation)

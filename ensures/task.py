@@ -153,6 +153,11 @@ class Task:
         return self.end_line - self.start_line + 1
 
     @property
+    def counted(self) -> tuple[Mutant, ...]:
+        """The mutants that count, in the task's order."""
+        return tuple(mutant for mutant in self.mutants if mutant.excluded is None)
+
+    @property
     def key(self) -> str:
         return content_key(self)
 
@@ -163,7 +168,7 @@ def halves(task: Task, salt: str) -> tuple[Task, Task]:
     A single bug (FixEval's) only scores: feedback is on tests alone. Raises ValueError where there are fewer than two tests,
     or of other tasks' mutants.
     """
-    counted = [mutant for mutant in task.mutants if mutant.excluded is None]
+    counted = task.counted
     if len(task.tests) < 2 or len(counted) < (1 if isinstance(task.source, Script) else 2):
         raise ValueError(f"{len(task.tests)} tests and {len(counted)} mutants can't be split in two")
     tests = sorted(range(len(task.tests)), key=lambda at: content_key(salt, task.tests[at]))

@@ -147,7 +147,7 @@ def methods(runs: Sequence[Run], rule: str) -> Iterator[Method]:
     holds = [{task.key for task in run.tasks} for run in runs]
     for key, task in tasks.items():
         own = [one for one, keys in zip(shown, holds, strict=True) if key in keys]
-        mutants = [mutant for mutant in task.mutants if mutant.excluded is None]
+        mutants = task.counted
         candidates = (candidate for one in own for candidate in one.candidates(task, mutants))
         yield _method(task, mutants, candidates, {name: text for one in own for name, text in one.prompts_of(task).items()})
 
@@ -159,7 +159,7 @@ def published_methods(path: Path, tasks: Sequence[Task]) -> Iterator[Method]:
         for sample in postcondbench.published_samples(str(folder)):
             samples[sample["task_id"]].append(sample)
     for task in tasks:
-        mutants = [mutant for mutant in task.mutants if mutant.excluded is None]
+        mutants = task.counted
         yield _method(task, mutants, (_published(task, mutants, sample) for sample in samples[task.id]), {})
 
 

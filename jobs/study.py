@@ -14,7 +14,7 @@ import yaml
 from pyarrow import csv
 
 from analysis import clauses, failures, turns, variety
-from analysis.ablations import RULE, counted
+from analysis.ablations import RULE
 from analysis.clauses import Parts
 from analysis.grid import Grid
 from analysis.reading import causes, from_verdicts, joined
@@ -223,7 +223,7 @@ def operators_of(tasks: Sequence[Task]) -> tuple[dict[str, str], float | None]:
     found: dict[str, str] = {}
     wanted = 0
     for task in tasks:
-        unknown = [mutant for mutant in counted(task) if RULE in mutant.families and mutant.operator is None]
+        unknown = [mutant for mutant in task.counted if RULE in mutant.families and mutant.operator is None]
         if not unknown or isinstance(task.source, Program):
             continue
         made = {mutant.implementation.strip(): mutant.operators[0] for mutant in mine.rule_mutants(task)}
