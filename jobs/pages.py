@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from analysis.report import CandidateShown, Method, MutantShown, TurnShown
 from benchmark import postcondbench
 from ensures.candidate import CLAUSE, Clauses
-from ensures.task import Language, Mutant, Program, Task
+from ensures.task import Mutant, Task
 from ensures.verdict import Outcome, Reason
 from evaluation.metrics import outcome
 from evaluation.rows import COMPLETIONS, DIAGNOSES, PROMPTS, TURNS, stored
-from inference.dialects import asserts, icontract, jml
+from inference.dialects import dialect, icontract
 from jobs.study import CLAUSES, Run
 
 _LETTERS = {Reason.CONDITION_RAISED: "r", Reason.TEST_FAILED: "f", Reason.TIMEOUT: "t"}
@@ -126,11 +126,8 @@ class Shown:
             yield f"{len(known['unused'])} implications whose left side never held"
 
     def _parsed(self, text: str, task: Task) -> Any:
-        if isinstance(task.source, Program):
-            return asserts.parse(text)
-        if task.language is Language.JAVA:
-            return jml.parse(text)
-        return icontract.parse(text, icontract.Parsing(self.run.config.get("parsing", "published").lower()))
+        parsing = icontract.Parsing(self.run.config.get("parsing", "published").lower())
+        return dialect.parse(dialect.of(task), text, parsing)
 
 
 def _turns(rows: Sequence[Row], ids: Sequence[str]) -> Iterator[TurnShown]:

@@ -24,7 +24,7 @@ from evaluation.python.session import IcontractChecker, IcontractConfig
 from evaluation.station import Station
 from evaluation.surveyor import Surveyor
 from inference import checkpoint, tiny
-from inference.dialects import asserts, icontract, jml
+from inference.dialects import dialect
 from inference.engine import Engine
 from inference.engines.invariants import Invariants
 from inference.engines.openai import Openai
@@ -119,20 +119,13 @@ class Parts:
 
     def parse(self, text: str, language: Language) -> Artifact:
         """By the dialect of the language's checker."""
-        match self.checkers[language].name:
-            case "assert":
-                return asserts.parse(text)
-            case "jml":
-                return jml.parse(text)
-            case _:
-                return icontract.parse(text, self.config.parsing)
+        return dialect.parse(self.checkers[language].name, text, self.config.parsing)
 
     def clauses(self, candidate: Candidate, language: Language) -> list[Candidate]:
         """The candidate's clauses, each a candidate of its own; none of one that is malformed."""
         if not isinstance(candidate.artifact, Clauses):
             return []
-        alone = {"assert": asserts, "jml": jml, "icontract": icontract}[self.checkers[language].name].alone
-        single = enumerate(alone(candidate.artifact))
+        single = enumerate(dialect.DIALECTS[self.checkers[language].name].alone(candidate.artifact))
         return [replace(candidate, key=f"{candidate.key}{CLAUSE}{n}", artifact=clause) for n, clause in single]
 
     @property
