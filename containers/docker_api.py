@@ -22,7 +22,7 @@ from containers.owner import alive, this_process
 from containers.sandbox import SandboxSpec, hand_over, ordinary, outermost
 from ensures.errors import SandboxUnavailable
 
-LABEL = "ensures.owner"
+LABEL, RUN = "ensures.owner", "ensures.run"
 API_SECONDS = 60
 RESTART_SECONDS = 30  # an engine that is being started again is waited for
 
@@ -42,7 +42,7 @@ class ContainerConfig:
 
 
 class Containers:
-    """A sandbox whose every process is a container. `config` alone travels to other machines."""
+    """A sandbox whose every process is a container. What is connected does not travel to other machines."""
 
     kind = ""
     isolating = True
@@ -51,10 +51,11 @@ class Containers:
 
     def __init__(self, config: ContainerConfig) -> None:
         self.config = config
+        self.run = ""  # the run's name, for the label
         self._client: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"config": self.config, "_client": None}
+        return {"config": self.config, "run": self.run, "_client": None}
 
     # What engines differ in
 
@@ -159,7 +160,7 @@ class Containers:
             security_opt=list(self.security),
             ipc_mode="private",
             stdin_open=True,
-            labels={LABEL: this_process()},
+            labels={LABEL: this_process(), RUN: self.run},
             **limits,
             **self.options(),
         )

@@ -1,6 +1,7 @@
 """The parts of a run, made of its configuration: engine, sandbox, checker, cluster, pool."""
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ from benchmark.fixeval import FixEvalConfig
 from construction import environment
 from construction import sample as construction
 from containers.choose import choose
+from containers.docker_api import Containers
 from containers.sandbox import Limits, Sandbox
 from ensures.candidate import CLAUSE, Artifact, Candidate, Clauses
-from ensures.errors import InputError
+from ensures.errors import InputError, SandboxUnavailable
 from ensures.task import Language
 from evaluation.asserts.session import AssertChecker, AssertConfig
 from evaluation.checker import Checker
@@ -88,6 +90,8 @@ class Parts:
 
     def _sandbox(self) -> Sandbox:
         sandbox, warnings = choose(self.config.sandbox, hostile=self.engine.hostile)
+        if isinstance(sandbox, Containers):
+            sandbox.run = self.config.name
         for warning in warnings:
             self.display.say(f"warning: {warning}")
         self.warnings += warnings
@@ -207,6 +211,9 @@ class Parts:
             await self._pool.close()
         if self._cluster is not None:
             await asyncio.to_thread(self._cluster.stop)
+        if isinstance(self.sandbox, Containers):
+            with contextlib.suppress(SandboxUnavailable):  # what could not be swept is at the next start
+                await asyncio.to_thread(self.sandbox.sweep)
 
 
 def _needs_vllm(name: str) -> None:
