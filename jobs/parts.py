@@ -32,7 +32,7 @@ from inference.engines.invariants import Invariants
 from inference.engines.openai import Openai
 from inference.engines.reference import Reference
 from inference.engines.replay import Replay
-from inference.engines.vllm import Vllm, gpus_for, locate, replicas_for
+from inference.engines.vllm import Vllm, gpus_for, locate, places, replicas_for
 from inference.engines.vllm_replica import Serving, VllmReplica
 from inference.fleet import Replica
 from inference.strategies.exploratory import Exploratory, ExploratoryConfig
@@ -180,10 +180,10 @@ class Parts:
         local = self.config.cluster.kind == "none"
         if not local:
             self.cluster()
-        count, gib = (0, 0.0) if local else await asyncio.to_thread(gpus)
-        if count:
-            each = gpus_for(config, found, gib, count)
-            number = replicas_for(config, count // each)
+        counts, gib = ([], 0.0) if local else await asyncio.to_thread(gpus)
+        if counts:
+            each = gpus_for(config, found, gib, sum(counts))
+            number = replicas_for(config, places(counts, each))
         else:
             _fits_without_gpu(engine)
             most = 1 if local or config.replicas == "auto" else os.cpu_count() or 1

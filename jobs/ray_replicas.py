@@ -102,13 +102,14 @@ class RayReplica:
                 remove_placement_group(group)
 
 
-def gpus() -> tuple[int, float]:
-    """(GPUs of the cluster, GiB of memory of one). Asks one of its nodes that has any."""
+def gpus() -> tuple[list[int], float]:
+    """(GPUs of each node that has any, GiB of memory of one). Asks one of those nodes."""
     import ray
 
-    count = int(ray.cluster_resources().get("GPU", 0))
-    memory = float(ray.get(ray.remote(num_gpus=1, num_cpus=0)(_memory).remote())) if count else 0.0
-    return (count, memory) if memory else (0, 0.0)
+    found = [int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
+    counts = [count for count in found if count]
+    memory = float(ray.get(ray.remote(num_gpus=1, num_cpus=0)(_memory).remote())) if counts else 0.0
+    return (counts, memory) if memory else ([], 0.0)
 
 
 def _memory() -> float:

@@ -232,6 +232,11 @@ def gpus_for(config: VllmConfig, checkpoint: Checkpoint, gpu_gib: float, gpus: i
     return wanted
 
 
+def places(gpus: Sequence[int], each: int) -> int:
+    """How many replicas of `each` GPUs nodes with those GPUs hold: each on one node, or across where none is large enough."""
+    return sum(count // each for count in gpus) or sum(gpus) // each
+
+
 def replicas_for(config: VllmConfig, most: int) -> int:
     """How many replicas are started, of `most` that the cluster holds. Raises InputError."""
     if config.replicas == "auto":

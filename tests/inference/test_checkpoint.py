@@ -12,7 +12,7 @@ from huggingface_hub import errors
 
 from ensures.errors import InputError
 from inference import checkpoint
-from inference.engines.vllm import VllmConfig, gpus_for, replicas_for
+from inference.engines.vllm import VllmConfig, gpus_for, places, replicas_for
 from inference.sampling import Preset, SamplingConfig, resolve
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -163,3 +163,10 @@ def test_replicas() -> None:
     assert replicas_for(VllmConfig(replicas="2"), 3) == 2
     with pytest.raises(InputError, match=r"model\.replicas=4: the cluster holds 3"):
         replicas_for(VllmConfig(replicas="4"), 3)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "each", "held"), [([8, 8], 4, 4), ([6, 6], 4, 2), ([4, 4], 8, 1), ([1], 1, 1), ([2, 1], 2, 1), ([4, 4, 4], 8, 1)]
+)
+def test_replicas_on_nodes(gpus: list[int], each: int, held: int) -> None:
+    assert places(gpus, each) == held
