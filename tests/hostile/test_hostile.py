@@ -8,7 +8,6 @@ import pytest
 
 from ensures.candidate import Clauses
 from ensures.subject import Expect, Kind, Subject, original
-from evaluation import answer
 from evaluation.checker import Submission
 from evaluation.python.session import IcontractChecker, IcontractSession
 from evaluation.python.worker import HARNESS
@@ -28,11 +27,9 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     task = projects.task(folder, "demo.py", "double", ("test_demo.py::test_double",))
     checker = IcontractChecker(sandbox, seconds=3.0)
     checker = replace(checker, limits=replace(checker.limits, memory_mb=1024, processes=64))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answer, "GRACE", 10.0)  # a worker that was stopped is waited for
-        opened = checker.prepare(task, projects.workspace(folder))
-        yield opened
-        opened.close()
+    opened = checker.prepare(task, projects.workspace(folder))
+    yield opened
+    opened.close()
 
 
 def good() -> Submission:
