@@ -21,6 +21,8 @@ set_up() {
   shift
   VENV=${ENSURES_VENV:-$root/.venv}
   wanted=$(sha256sum < "$root/pyproject.toml" | cut -c1-16)
+  # jobs that begin together share one environment: the first makes it
+  if command -v flock >/dev/null 2>&1 && { exec 9> "$VENV.lock"; } 2>/dev/null; then flock 9; fi
   for extra in base "$@"; do
     [ "$extra" = vllm ] && extra=$(vllm_extra)
     mark="$VENV/.ensures-$wanted-$extra"
@@ -47,6 +49,7 @@ set_up() {
   if ! command -v bwrap >/dev/null 2>&1; then
     install_bubblewrap
   fi
+  exec 9>&-
 }
 
 # What Java tasks need: a JDK and JUnit. Where they can't be had, the Java task that wants them says so.
