@@ -188,8 +188,11 @@ class AssertSession(Session):
         return [index for index, name in enumerate(self.task.tests) if name in used]
 
     def survey(self, task: Task) -> Baseline:
-        """The baseline with the task's mutants: those that add no pair are left out."""
+        """The baseline with the task's mutants: those that add no pair are left out. Raises PreparationFailed for a bug that
+        no test shows: nothing could tell it from the right program."""
         pairs = self.pairs(task)
+        if isinstance(self.source, Script) and task.mutants and not any(pairs[mutant.id] for mutant in mutants(task)):
+            raise PreparationFailed(f"{task.id}: no test here shows the bug")
         outcomes = {subject.id: f"{len(pairs[subject.id])} pairs" for subject in mutants(task)}
         left_out = {subject.id: NOTHING_NEW for subject in mutants(task) if not pairs[subject.id]}
         self.baseline = replace(self.baseline, mutants=outcomes, left_out=left_out)
