@@ -40,7 +40,7 @@ class Served:
 
     def __init__(self, config: VllmConfig) -> None:
         self.loop = asyncio.new_event_loop()
-        self.cluster = RayCluster(4)
+        self.cluster = RayCluster(3, replicas=1)
         self.cluster.start()
         self.replicas: list[RayReplica] = []
         checkpoint = on_disk(tiny.checkpoint(config.random, environment.cache_root()))
@@ -119,6 +119,10 @@ def test_thinking_is_cut(served: Served) -> None:
         assert "</think>" not in completion.text or completion.thinking.endswith("</think>")
         assert completion.thinking.endswith("</think>") or completion.text == ""
         assert completion.thinking or completion.completion_tokens == 1  # ended before it began
+        assert 0 <= completion.thinking_tokens <= completion.completion_tokens
+        assert bool(completion.thinking_tokens) is bool(completion.thinking)
+        if not completion.text and completion.thinking:
+            assert completion.thinking_tokens == completion.completion_tokens
 
 
 def test_the_prompt_is_computed_once(served: Served) -> None:
