@@ -126,7 +126,7 @@ def one_line(text: str) -> bool:
         ("++dataset.foo=1", "dataset.foo is not a known key"),
         ("evaluation.workrs=1", "did you mean evaluation.workers"),
         ("model=gpt", "model=gpt is not known; choose one of claude-sonnet-4-5, gemma-3-27b,"),
-        ("dataset=dream", "dataset=dream is not known; choose one of folder, humaneval, mbpp, postcondbench, sample"),
+        ("dataset=dream", "dataset=dream is not known; choose one of fixeval, folder, humaneval, mbpp, postcondbench, sample"),
         ("parsing=loose", "choose one of published, lenient"),
         ("k=0", "k=0"),
         ("k=many", "k=many"),
