@@ -79,7 +79,9 @@ def _service() -> Path:
         place.unlink(missing_ok=True)
         command = [program, "system", "service", f"--time={IDLE_SECONDS}", f"unix://{place}"]
         with (folder / "log").open("wb") as log:
-            started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            # in its own folder: containers that run out of memory leave a file there
+            own: dict[str, Any] = {"stdin": subprocess.DEVNULL, "cwd": folder, "start_new_session": True}
+            started = subprocess.Popen(command, stdout=log, stderr=log, **own)
         deadline = time.monotonic() + START_SECONDS
         while not _answers(place):
             if started.poll() is not None or time.monotonic() > deadline:

@@ -112,7 +112,8 @@ def _service() -> str:
     _environment["podman"] = {"CONTAINERS_STORAGE_CONF": str(storage)}
     command = [program, "system", "service", "--time=0", f"unix://{own / 'sock'}"]
     with (own / "log").open("wb") as log:
-        _started.append(subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **_environment["podman"]}))
+        environment = {**os.environ, **_environment["podman"]}
+        _started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=own))
     for _ in range(100):
         if (own / "sock").exists():
             return f"unix://{own / 'sock'}"
