@@ -115,6 +115,7 @@ async def _run(config: configuration.RunConfig, work: Work, end: End) -> int:
 
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
                 loop.add_signal_handler(number, stop, number)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})  # slurm.allocation blocks it until here
             pipeline = Pipeline(config, folder, display)
             try:
                 await work(pipeline)

@@ -156,8 +156,13 @@ def _run(given: Allocation, made: Plan) -> int:
             with (logs / f"{name}.log").open("ab") as log:
                 own = {**os.environ, "PYTHONPATH": os.getcwd()}
                 sruns[name] = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=own)
+        # the job inherits this: what comes before it listens waits for it (jobs.command)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         if not asked:
             job = subprocess.Popen(made.job)
+            if asked:
+                job.send_signal(signal.SIGUSR1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
         return _watch(job, sruns, logs) if job is not None else AGAIN
     finally:
         for process in sruns.values():
@@ -189,7 +194,8 @@ def _watch(job: subprocess.Popen[bytes], sruns: Mapping[str, subprocess.Popen[by
                     except subprocess.TimeoutExpired:
                         job.kill()
         time.sleep(0.2)
-    return AGAIN if head in gone and code not in (0, 2, 3) else code if code >= 0 else 128 - code
+    late = code == -signal.SIGUSR1  # asked to end when it no longer listened: everything is written
+    return AGAIN if late or (head in gone and code not in (0, 2, 3)) else code if code >= 0 else 128 - code
 
 
 def _hosts(packed: str) -> list[str]:

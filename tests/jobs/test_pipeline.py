@@ -1,7 +1,7 @@
 """The flow in one process, with an engine that answers from a list: what is held when, and what is given back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,12 @@ TEXT = "@icontract.ensure(lambda result: True)"
 
 
 class Watched(Scripted):
-    closed = False
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts)
+        self.closed = asyncio.Event()
 
     async def close(self) -> None:
-        self.closed = True
+        self.closed.set()
 
 
 Make = Callable[[Scripted], Pipeline]
@@ -67,10 +69,15 @@ def run(pipeline: Pipeline) -> None:
 def test_the_engine_is_given_back_while_verdicts_go_on(make: Make) -> None:
     engine = Watched([TEXT])
     pipeline = make(engine)
-    closed: list[bool] = []
-    judged_by(pipeline, lambda task, candidates: closed.append(engine.closed))
+    judged: list[str] = []
+
+    async def judge(task: Task, candidates: list[Candidate]) -> None:
+        await asyncio.wait_for(engine.closed.wait(), 30)  # no verdict comes before it
+        judged.append(task.id)
+
+    pipeline.judge.judge = judge  # type: ignore[assignment, method-assign]
     run(pipeline)
-    assert closed == [True] * 3
+    assert len(judged) == 3
 
 
 def test_a_task_is_judged_when_all_its_settings_are_there(make: Make) -> None:

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -252,8 +254,6 @@ def test_ctrl_c_keeps_what_was_finished(overrides: list[str], first: Path) -> No
         env={**os.environ},
     )
     folder = folder_of(overrides) / "stopped"
-    import time
-
     deadline = time.monotonic() + 60
     while not (folder / "manifest.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -266,6 +266,21 @@ def test_ctrl_c_keeps_what_was_finished(overrides: list[str], first: Path) -> No
     done = demo.run(*overrides, "name=stopped", "cluster=none")
     assert done.returncode == 0
     assert demo.rows(folder) == demo.rows(first)
+
+
+def test_asked_to_end_before_it_listens_it_ends_in_order(overrides: list[str]) -> None:
+    """As `slurm.allocation` starts it: the signal is blocked until then."""
+    blocked = (
+        "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1}); os.execv(*eval(sys.argv[1]))"
+    )
+    job = demo.command(*overrides, "name=early", "cluster=none")
+    process = subprocess.Popen(
+        [sys.executable, "-c", blocked, repr((job[0], job))], cwd=demo.ROOT, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(0.5)
+    process.send_signal(signal.SIGUSR1)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 75, said
 
 
 def test_help_names_every_key() -> None:

@@ -1,5 +1,8 @@
 """An allocation out of Slurm's variables, and what is started on its nodes: as text, without Slurm."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +79,26 @@ def test_two_jobs_on_one_node_do_not_meet() -> None:
     own = {name for name in one if "port" in name or name == "--temp-dir"}
     assert len(own) == 7
     assert not {one[name] for name in own} & {other[name] for name in own}
+
+
+# Stands for the job: it listens late, and is asked to end before
+JOB = """
+import signal, sys, time
+time.sleep(1)
+signal.signal(signal.SIGUSR1, lambda *_: sys.exit(75))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+time.sleep(20)
+"""
+ASKED = """
+import os, signal, sys, threading
+from slurm.allocation import Allocation, Node, Plan, _run
+threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+nodes = (("a", ("sleep", "20")),)
+sys.exit(_run(Allocation("7", (Node("a", 1),)), Plan("", "", nodes, (sys.executable, "-c", sys.argv[1]))))
+"""
+
+
+def test_asked_to_end_before_the_job_listens(tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", ASKED, JOB], cwd=tmp_path, env=environment, timeout=30)
+    assert done.returncode == 75
