@@ -28,7 +28,7 @@ from evaluation.python import cold, definition, survey, worker
 from evaluation.python.purity import may_consume, plainly_pure
 from evaluation.python.worker import harness_version
 from evaluation.worker import Worker
-from evaluation.workspace import Workspace, module_text, with_implementation
+from evaluation.workspace import Workspace, module_text
 
 RULES = "3"  # raised when what this module decides changes
 CANDIDATE_SHARE = 30  # each candidate's conditions get this part of the limit in a shared execution, else they run alone
@@ -115,6 +115,8 @@ class IcontractSession(Tested):
             "name": self.task.qualname.rpartition(".")[2],
             "line": definition.first_line(self.task),
             "implementation": self.task.implementation,
+            "text": self.text,
+            "span": [self.task.start_line, self.task.end_line],
         }
         return worker.start(self.checker.sandbox, self.workspace, subject, self.checker.limits, hash_seed)
 
@@ -143,11 +145,9 @@ class IcontractSession(Tested):
 
     def execute(self, subject: Subject, **command: Any) -> Answer:
         """One execution of the subject (harness, `warm`). Raises WorkerLost."""
-        text = None
-        if subject.kind is not Kind.ORIGINAL:
-            text = with_implementation(self.text, self.task, subject.payload)
         self.executions += 1
-        request = {"do": "execute", "text": text, "implementation": subject.payload, **command}
+        implementation = None if subject.kind is Kind.ORIGINAL else subject.payload
+        request = {"do": "execute", "implementation": implementation, **command}
         request.setdefault("seconds", self.checker.seconds)
         longest = request["seconds"] + len(command.get("candidates", ())) * command.get("budget", 0) / 1e9
         answer = ask(self, request, longest)

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -29,6 +30,7 @@ ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas on one machine would be bound to the same cores
     "TOKENIZERS_PARALLELISM": "false",
 }
+LOG = "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,16 @@ class VllmReplica:
         self.serving = serving
         self._engine: Any = None
         self._numbers = itertools.count()
-        # vLLM's engine is a child, which writes the cause of its end here and nowhere else
-        self._folder = tempfile.TemporaryDirectory(prefix="ensures-vllm-")
-        self._log = Path(self._folder.name) / "log"
+        self._folder: Path | None = None
 
     async def start(self) -> dict[str, str]:
         os.environ.update({**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": str(self.serving.config.cpu_cache_gb)})
         if self.serving.config.eager:
             os.environ["TORCH_COMPILE_DISABLE"] = "1"
         await self.close()
+        # vLLM's engine is a child, which writes the cause of its end here and nowhere else; its sockets need a short path
+        self._folder = Path(tempfile.mkdtemp(prefix="ensures-vllm-", dir="/tmp"))
+        os.environ["VLLM_RPC_BASE_PATH"] = str(self._folder)
         try:
             import vllm
             from vllm import AsyncEngineArgs
@@ -67,7 +70,7 @@ class VllmReplica:
             ) from error
         if current_platform.is_cpu():  # the model in the engine's own process: one in between would spin on a core
             os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-        with _written_to(self._log):
+        with _written_to(self._folder / LOG):
             try:
                 config = AsyncEngineArgs(**self._arguments(current_platform.is_cpu())).create_engine_config()
             except Exception as error:  # it would be so at every try
@@ -158,12 +161,16 @@ class VllmReplica:
         return min(len(output.token_ids), len(self._engine.get_tokenizer().encode(thinking, add_special_tokens=False)))
 
     def _said(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")[-200_000:]
+        """Nothing after the end."""
+        return (self._folder / LOG).read_text(encoding="utf-8", errors="replace")[-200_000:] if self._folder else ""
 
     async def close(self) -> None:
         engine, self._engine = self._engine, None
         if engine is not None:
             await asyncio.to_thread(engine.shutdown)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _MEMORY = re.compile(

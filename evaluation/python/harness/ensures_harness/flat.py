@@ -7,6 +7,7 @@ own) nothing is softened: what icontract would raise is raised.
 """
 
 import contextvars
+import functools
 import inspect
 import os
 import sys
@@ -84,6 +85,7 @@ class Flat:
         self.share = share  # candidates are plainly pure: what several of them ask of a call is evaluated once
         self.budget, self.meter = budget, meter  # nanoseconds for each candidate; without them nothing is metered
         self.body = None
+        self.altered = lambda code: False  # does a function's file say something else than what runs?
         self.perturb = False  # truths are of other results than the real one: 1 where the candidate would notice none
         self.coverage = self.recorder = None
         self.run = None  # something else than simply to call the body (coverage, fingerprints)
@@ -95,7 +97,7 @@ class Flat:
         self.observer = None
         self._found = "", 0, b""  # test and number of a call, and what a probe found that raised from there
         self._calls_before = 0
-        self._probing = 0  # nanoseconds of probes, since the present candidate was asked
+        self._probing = 0  # nanoseconds in finding out who would swallow a violation, since the candidate was asked
         self.probe = None  # in a probe: where its answer goes
         self._guard = contextvars.ContextVar("ensures_guard", default=None)
         self._evaluating = threading.local()
@@ -329,10 +331,14 @@ class Flat:
             if first:
                 self.report(event)
             candidate.surfaced[view] = True
-            if not frames.surely_surfaces(frame.f_back, self.test_code):
-                error = self._probe(candidate, view, contract, resolved)
-                if error is not None:
-                    raise error  # this is the probe
+            error = functools.cache(lambda: self._error(contract, resolved))
+            began = clock() if self.meter else 0
+            surely = frames.surely_surfaces(frame.f_back, self.test_code, error, self.altered)
+            self._probing += clock() - began if self.meter else 0
+            if not surely:
+                probed = self._probe(candidate, view, error)
+                if probed is not None:
+                    raise probed  # this is the probe
             candidate.decided[view] = DECIDED if candidate.surfaced[view] else OPEN
             candidate.suspended = candidate.suspended or not candidate.surfaced[view]
             return
@@ -357,7 +363,7 @@ class Flat:
 
     # Somebody on the stack may swallow the violation: a fork of the execution really raises, and says what came of it
 
-    def _probe(self, candidate, view, contract, resolved):
+    def _probe(self, candidate, view, error):
         """In the probe: the exception to raise. In the execution: None, with what the probe found in `candidate`."""
         candidate.surfaced[view] = "unknown"
         if not self.probing or threading.current_thread() is not threading.main_thread():
@@ -376,9 +382,8 @@ class Flat:
             self._evaluating.candidate = candidate
             self.candidates = [candidate]
             self._calls_before = self.calls
-            error = self._error(contract, resolved)
-            self.violations.append(error)
-            return error
+            self.violations.append(error())
+            return error()
         if self.meter is not None:
             self.meter.leave(0)  # it is not the candidate's time
         os.close(into)
@@ -437,6 +442,8 @@ class Flat:
         from . import subject
 
         body = self.body = subject.clone(function, code or function.__code__)
+        if code is not None:
+            self.altered = subject.codes_in(code).__contains__
         site = self.site(body, prepared)
         subject.redirect(function, lambda args, kwargs: self.call(site, args, kwargs))
         function.__wrapped__ = body

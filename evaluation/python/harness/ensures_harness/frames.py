@@ -3,19 +3,27 @@
 import dis
 import os
 
+from . import handlers
 
-def surely_surfaces(frame, test_code):
-    """True if no frame from here up to the test function could handle an exception at the instruction where it stands.
 
-    False means only that it might be handled: then the candidate is run alone and really raises. Exception tables exist
-    from Python 3.11 on; before it nothing is sure.
+def surely_surfaces(frame, test_code, error, altered):
+    """True if nobody from here up to the test function could keep an exception from the test's report.
+
+    `error()` makes the exception, `altered(code)` tells whether a function's file says something else than what runs.
+    False means only that somebody might: then a probe finds out. Exception tables exist from Python 3.11 on; before it
+    nothing is sure.
     """
     if test_code is None or not hasattr(frame.f_code, "co_exceptiontable"):
         return False
+    other = False  # may another one have been raised in its place, on the way?
     while frame is not None:
         code = frame.f_code
         if _covered(code, frame.f_lasti):
-            return False
+            through = False
+            if not altered(code):
+                through, other = handlers.lets_through(handlers.place_of(frame), error, other)
+            if not through:
+                return False
         if code is test_code:
             return True
         frame = frame.f_back

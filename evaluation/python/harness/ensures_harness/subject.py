@@ -47,6 +47,24 @@ def body_code(text, path, name, line):
     return matches[0]
 
 
+def text_with(implementation, config):
+    """The module's text with another implementation in the method's place; as it is where that is None."""
+    if implementation is None:
+        return config["text"]
+    lines, (first, last) = config["text"].split("\n"), config["span"]
+    return "\n".join([*lines[: first - 1], implementation.rstrip("\n"), *lines[last:]])
+
+
+def codes_in(code):
+    """A code object and all that it holds."""
+    found, pending = set(), [code]
+    while pending:
+        one = pending.pop()
+        found.add(one)
+        pending += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
+    return found
+
+
 def alone(text, line, qualname, prefix=""):
     """A module's text that holds nothing but the function, in its place: its line, its classes. None where it can't be.
 
