@@ -60,7 +60,7 @@ Operators = Callable[[str, str], list[Mutant]]  # of a program and its entry poi
 
 def load(config: EvalPlusConfig, operators: Operators) -> Tasks:
     """The tasks. Raises InputError."""
-    records = list(_records(Path(config.path), "dataset.path")) if config.path else list(_from_hub(config.kind))
+    rows = list(records(Path(config.path), "dataset.path")) if config.path else list(_from_hub(config.kind))
     given = _programs(Path(config.mutants_path)) if config.mutants_path else None
     left_out = {f"HumanEval/{number}" for number in SPECMIND} if config.exclude is Exclude.SPECMIND else set()
 
@@ -71,7 +71,7 @@ def load(config: EvalPlusConfig, operators: Operators) -> Tasks:
         made = operators(task.implementation, task.qualname)
         return _with(task, made[: config.mutants] if config.mutants else made)
 
-    items = [(record, where) for record, where in records if str(record.get("task_id")) not in left_out]
+    items = [(record, where) for record, where in rows if str(record.get("task_id")) not in left_out]
     return read(items, make, config.skip_invalid)
 
 
@@ -144,7 +144,7 @@ def _with(task: Task, mutants: list[Mutant]) -> Task:
 def _programs(path: Path) -> dict[str, list[Mutant]]:
     """nl2postcond's programs of each task, in the order of their numbers."""
     numbered: dict[str, list[tuple[int, str]]] = {}
-    for record, where in _records(path, "dataset.mutants_path"):
+    for record, where in records(path, "dataset.mutants_path"):
         for name in ("task_id", "response_num", "solution"):
             if record.get(name) is None:
                 raise InputError(f"{where}: the field {name!r} is missing")
@@ -156,7 +156,7 @@ def _programs(path: Path) -> dict[str, list[Mutant]]:
     }
 
 
-def _records(path: Path, key: str) -> Iterator[tuple[dict[str, Any], str]]:
+def records(path: Path, key: str) -> Iterator[tuple[dict[str, Any], str]]:
     try:
         with _opened(path) as lines:
             for number, line in enumerate(lines, 1):

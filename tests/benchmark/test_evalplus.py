@@ -98,7 +98,7 @@ def test_all_of_humaneval(shared_data: Path) -> None:
 def test_mbpps_inputs_are_what_their_contracts_want(shared_data: Path) -> None:
     """The contract is the benchmark's own word on types: asserts over the parameters, run here on the benchmark's inputs."""
     path = shared_data / "MbppPlus.jsonl.gz"
-    contracts = {str(record["task_id"]): record["contract"] for record, _ in evalplus._records(path, "path")}
+    contracts = {str(record["task_id"]): record["contract"] for record, _ in evalplus.records(path, "path")}
     tasks = load(MbppConfig(path=str(path)), lambda *_: []).tasks
     assert len(tasks) == 378
     names = {"inf": float("inf"), "nan": float("nan"), "set": set}
