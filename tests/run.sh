@@ -9,5 +9,6 @@ set_up_engines
 cd "$root" || exit 1
 if [ $# = 0 ]; then
   "$VENV/bin/python" -m ruff check . && "$VENV/bin/python" -m ruff format --check . && "$VENV/bin/python" -m mypy || exit 1
+  set -- --durations=25
 fi
 exec "$VENV/bin/python" -m pytest "$@"

@@ -220,25 +220,32 @@ def baseline_cpu(work: Work) -> float:
     return sum(after[:4]) - sum(before[:4])
 
 
+def timed(workers: int, work: list[Work]) -> tuple[list[Measured], float]:
+    started = time.perf_counter()
+    with ProcessPoolExecutor(workers) as pool:
+        found = list(pool.map(ours, work))
+    return found, time.perf_counter() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--candidates", type=int, default=15)
     parser.add_argument("--pairs", type=int, default=120, help="pairs judged the cold way")
     parser.add_argument("--tasks", default="*")
+    parser.add_argument("--rounds", type=int, default=3, help="of all tasks by one worker and by two")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ensures-measure-") as folder:
         wanted = (SampleConfig(), checker(), icontract.parse, chosen.tasks, chosen.candidates)
         work = asyncio.run(prepared(*wanted, Path(folder)))
 
-    started = time.perf_counter()
-    with ProcessPoolExecutor(1) as one:
-        results = list(one.map(ours, work))
-    wall_one = time.perf_counter() - started
-    started = time.perf_counter()
-    with ProcessPoolExecutor(2) as two:
-        list(two.map(ours, sorted(work, key=lambda item: -next(r.wall for r in results if r.task == item[0].id))))
-    wall_two = time.perf_counter() - started
+    scaling = []
+    results: list[Measured] = []
+    for _ in range(chosen.rounds):
+        found, wall_one = timed(1, work)
+        results = results or found
+        order = sorted(work, key=lambda item: -next(r.wall for r in results if r.task == item[0].id))
+        scaling.append(wall_one / timed(2, order)[1])
 
     pairs = [
         (task, clauses, result, s, i)
@@ -298,7 +305,7 @@ def main() -> None:
         "ratio of CPU per subject execution, same pairs": sum(cold_cpu) / sum(per_execution),
         "agreement": 1 - len(disagreements) / max(1, len(drawn)),
         "opening a session, wall s a task (median)": statistics.median(r.prepare_wall for r in results),
-        "one worker over two, wall": wall_one / wall_two,
+        f"one worker over two, wall (median of {len(scaling)})": statistics.median(scaling),
         "peak MB of an execution": max(r.peak_mb for r in results),
         "MB of a worker (most)": max(r.worker_mb for r in results),
     }

@@ -101,7 +101,9 @@ AROUND = {
     "try:\n    BODY\nexcept (KeyError, Exception) as error:\n    str(error)": False,
     "try:\n    BODY\nexcept:\n    pass": False,
     "try:\n    BODY\nexcept:\n    str()\n    raise": True,
-    "try:\n    BODY\nexcept BaseException as error:\n    raise RuntimeError('x') from None": True,
+    "try:\n    BODY\nexcept BaseException as error:\n    raise RuntimeError('x') from None": False,
+    "try:\n    BODY\nexcept BaseException as error:\n    raise RuntimeError('x') from error": True,
+    "try:\n    BODY\nexcept BaseException as error:\n    raise RuntimeError('x')": True,
     "try:\n    BODY\nexcept AssertionError:\n    if table is None:\n        raise": False,
     "try:\n    BODY\nexcept AssertionError:\n    for _ in 1, 2:\n        break\n    raise": None,
     "try:\n    raise KeyError\nexcept KeyError:\n    BODY\nexcept AssertionError:\n    pass": True,
@@ -162,7 +164,7 @@ class World:
         return said[0]
 
     def surfaces(self) -> bool:
-        """Is it, or does it stand behind, what the first call of `leaf` makes the test raise?"""
+        """Is it what the first call of `leaf` makes the test raise, or shown behind that?"""
         error, raised = Violation(), []
 
         def leaf() -> None:
@@ -176,7 +178,7 @@ class World:
         except BaseException as reported:
             found = reported
         while found is not None and found is not error:
-            found = found.__cause__ or found.__context__
+            found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
         return found is error
 
 

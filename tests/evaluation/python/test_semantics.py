@@ -7,7 +7,7 @@ import pytest
 
 from ensures.subject import Expect, Kind, Subject, original
 from ensures.task import Task
-from ensures.verdict import Ending, Outcome, Reason
+from ensures.verdict import Ending, Outcome, Reason, published_outcome
 from evaluation.python import cold
 from evaluation.python.session import IcontractChecker, IcontractSession
 from tests import projects
@@ -78,6 +78,19 @@ def test_swallowed_violation(folder: Path, prepare: Prepare) -> None:
     assert verdict.outcome is Outcome.VIOLATED
     assert verdict.surfaced is False
     assert verdict.ending is Ending.PASSED
+
+
+@pytest.mark.parametrize(("how", "surfaced"), [("", True), (" from error", True), (" from None", False)])
+def test_replaced_violation(tmp_path: Path, prepare: Prepare, how: str, surfaced: bool) -> None:
+    """Another exception in its place shows it in the report, or hides it: then the published runs saw a failed test."""
+    module = "def low(n):\n    return n\n\n\ndef high(n):\n    try:\n        return low(n)\n"
+    module += f"    except AssertionError as error:\n        raise ValueError(n){how}\n"
+    tests = "from hiding import high\n\n\ndef test_high():\n    assert high(1) == 1\n"
+    folder = projects.write(tmp_path, {"hiding.py": module, "test_hiding.py": tests})
+    session = prepare(folder, projects.task(folder, "hiding.py", "low", ("test_hiding.py::test_high",)))
+    ((verdict,),) = session.check(original(session.task), [submission("@icontract.ensure(lambda result: False)")])
+    assert (verdict.outcome, verdict.surfaced, verdict.ending) == (Outcome.VIOLATED, surfaced, Ending.FAILED)
+    assert published_outcome(verdict.status) is (Outcome.VIOLATED if surfaced else Outcome.ERROR)
 
 
 def test_surfaced_violation(folder: Path, prepare: Prepare) -> None:

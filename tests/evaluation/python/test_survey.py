@@ -12,6 +12,7 @@ from ensures.task import Task
 from ensures.verdict import Outcome, Reason
 from evaluation.baseline import from_record
 from evaluation.checker import Limit
+from evaluation.python import survey
 from evaluation.python.session import IcontractChecker, IcontractSession
 from tests import projects
 from tests.projects import submission
@@ -111,6 +112,18 @@ def test_mutants_that_do_not_count_are_left_out_with_the_reason(folder: Path, pr
 def test_a_difference_in_the_recursion_is_observable(folder: Path, prepare: Prepare) -> None:
     given = task(folder, "size", ("return 0", "return 1"))
     assert not prepare(folder, given).survey(given).left_out
+
+
+def test_the_oracle_asks_no_further_than_the_first_difference(folder: Path, prepare: Prepare) -> None:
+    given = task(folder, "branches", ("return n", "return n + 1"), ("c = b + 1", "c = b"), tests=("small", "big"))
+    session = prepare(folder, given)
+    first, second = mutants(given)
+    expected = survey.calls(session, original(given))
+    assert expected is not None
+    small, big = expected
+    assert [list(survey.calls(session, mutant) or ()) for mutant in (first, second)] == [[small, big]] * 2
+    assert [list(survey.calls(session, mutant, expected) or ()) for mutant in (first, second)] == [[small], [small, big]]
+    assert not session.survey(given).left_out
 
 
 def test_where_there_is_a_reference_the_oracle_is_not_asked(folder: Path, prepare: Prepare) -> None:

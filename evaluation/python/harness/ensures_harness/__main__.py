@@ -13,6 +13,8 @@ import time
 from . import processes, warm, wire
 from .meter import Meter
 
+LOOK_SECONDS = 1.0  # how often it looks after the warm processes while an execution says nothing
+
 
 class Lost(Exception):
     """A warm process is gone or answers nonsense."""
@@ -123,8 +125,10 @@ class Supervisor:
         status = None
         while status is None:
             watched = [channel.fileno()] if reader.ended else [channel.fileno(), out]
-            until = min(deadline, time.monotonic() + budget / 2) if budget and ending == "finished" else deadline
-            ready = wire.wait(watched, until)
+            pause = min(LOOK_SECONDS, budget / 2) if budget and ending == "finished" else LOOK_SECONDS
+            ready = wire.wait(watched, min(deadline, time.monotonic() + pause))
+            if not ready and processes.stopped(self.pids):
+                raise Lost("a warm process was stopped")
             who, since, before = self.meter.read()
             if budget and ending == "finished":
                 deadline = started + seconds + min(before + since, budget * (candidates + 1))

@@ -6,6 +6,7 @@ sees has told them apart. A value that can't be looked through (a generator, a f
 fingerprint, and counts as different from everything, so that nothing observable is ever called unobservable.
 """
 
+import collections
 import hashlib
 import types
 
@@ -19,23 +20,38 @@ class Opaque(Exception):
 
 
 class Recorder:
-    """Stands between the pass and the body. `calls`: for each call its test and its two fingerprints, None where opaque."""
+    """Stands between the pass and the body. `calls`: for each call its test and its two fingerprints, None where opaque.
 
-    def __init__(self, test_now):
+    `expected`: test -> the original's fingerprints. `told_apart` is called once a call of such a test is not as the
+    original's: nothing that follows makes them alike again.
+    """
+
+    def __init__(self, test_now, expected, told_apart):
         self.test_now = test_now
+        self.expected, self.told_apart = expected, told_apart
         self.calls = []
+        self._numbers = collections.Counter()
 
     def call(self, body, args, kwargs):
-        before = fingerprint((args, kwargs))
-        entry = [self.test_now(), before, None]
+        entry = [self.test_now(), fingerprint((args, kwargs)), None]
+        number = self._numbers[entry[0]]
+        self._numbers[entry[0]] += 1
         self.calls.append(entry)
+        self._compare(entry, number, 1)
         try:
             result = body(*args, **kwargs)
         except BaseException as error:
             entry[2] = fingerprint(("raised", type(error), error.args, args, kwargs))
+            self._compare(entry, number, 2)
             raise
         entry[2] = fingerprint(("returned", result, args, kwargs))
+        self._compare(entry, number, 2)
         return result
+
+    def _compare(self, entry, number, part):
+        known = self.expected.get(entry[0])
+        if known is not None and (number >= len(known) or entry[part] is None or entry[part] != known[number][part - 1]):
+            self.told_apart()
 
 
 def fingerprint(value):

@@ -103,11 +103,17 @@ def _past(handlers, place, error, other):
         if kinds is None:
             return False, other
         if other or any(kind in type(error()).__mro__ for kind in kinds):
-            if not isinstance(handler.body[-1], ast.Raise) or _leaves(handler.body):
+            if not _raises_on(handler) or _leaves(handler.body):
                 return False, other
             if not other:
                 return True, True
     return True, other
+
+
+def _raises_on(handler):
+    """Does it end with a `raise` that shows what it handles, or stands for it?"""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and (last.cause is None or getattr(last.cause, "id", "") == handler.name)
 
 
 def _kinds(expression, place):

@@ -86,6 +86,18 @@ def below():
     return found
 
 
+def stopped(pids):
+    """Is any of them stopped by a signal?"""
+    for pid in pids:
+        try:
+            with open("/proc/%d/stat" % pid) as file:
+                if file.read().rpartition(")")[2].split()[0] in "Tt":
+                    return True
+        except OSError:
+            continue
+    return False
+
+
 def clean(folder, spared=()):
     """Empties the scratch folder."""
     for entry in os.listdir(folder):

@@ -192,7 +192,7 @@ def start_flat(command, report, config, meter):
         running.coverage = trace.Coverage()
         running.run = running.coverage.call
     if command.get("fingerprints"):
-        running.recorder = fingerprint.Recorder(lambda: running.test)
+        running.recorder = fingerprint.Recorder(lambda: running.test, command.get("expected", {}), lambda: running.enough())
         running.run = running.recorder.call
     if command.get("observe"):
         running.observer = observe.Observer(report)
@@ -271,6 +271,12 @@ def run_items(session, plugin, report, command):
     plugin.trace = trace.Trace(command.get("trace", False))
     items = [] if command.get("bare") else session.items  # bare: what an execution costs by itself
     plugin.began = time.process_time()
+
+    def enough():
+        end(plugin, report, failed, command)
+        os._exit(0)
+
+    plugin.flat.enough = enough
     for position, item in enumerate(items):
         following = items[position + 1] if position + 1 < len(items) else None
         plugin.flat.begin(item.nodeid, test_code_of(item))
@@ -370,7 +376,8 @@ class Plugin:
                 if any(error is violation for violation in self.flat.violations):
                     self.surfaced.append(item.nodeid)
                     self.first = self.first or error is self.flat.violations[0]
-                error = error.__cause__ or error.__context__
+                # as pytest prints it
+                error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
     def pytest_runtest_logreport(self, report):
         self.sections = report.sections
