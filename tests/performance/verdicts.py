@@ -220,11 +220,16 @@ def baseline_cpu(work: Work) -> float:
     return sum(after[:4]) - sum(before[:4])
 
 
-def timed(workers: int, work: list[Work]) -> tuple[list[Measured], float]:
+def timed(workers: int, work: list[Any], do: Callable[[Any], Any] = ours) -> tuple[list[Any], float]:
     started = time.perf_counter()
     with ProcessPoolExecutor(workers) as pool:
-        found = list(pool.map(ours, work))
+        found = list(pool.map(do, work))
     return found, time.perf_counter() - started
+
+
+def busy(_: int) -> None:
+    for _ in range(60_000_000):
+        pass
 
 
 def main() -> None:
@@ -239,13 +244,14 @@ def main() -> None:
         wanted = (SampleConfig(), checker(), icontract.parse, chosen.tasks, chosen.candidates)
         work = asyncio.run(prepared(*wanted, Path(folder)))
 
-    scaling = []
+    scaling, possible = [], []
     results: list[Measured] = []
     for _ in range(chosen.rounds):
         found, wall_one = timed(1, work)
         results = results or found
         order = sorted(work, key=lambda item: -next(r.wall for r in results if r.task == item[0].id))
         scaling.append(wall_one / timed(2, order)[1])
+        possible.append(2 * timed(1, [0], busy)[1] / timed(2, [0, 1], busy)[1])
 
     pairs = [
         (task, clauses, result, s, i)
@@ -306,6 +312,7 @@ def main() -> None:
         "agreement": 1 - len(disagreements) / max(1, len(drawn)),
         "opening a session, wall s a task (median)": statistics.median(r.prepare_wall for r in results),
         f"one worker over two, wall (median of {len(scaling)})": statistics.median(scaling),
+        "the same of a busy loop: what the machine gives": statistics.median(possible),
         "peak MB of an execution": max(r.peak_mb for r in results),
         "MB of a worker (most)": max(r.worker_mb for r in results),
     }

@@ -7,6 +7,7 @@ with the subject's text and a decorator around it (`Loader`).
 """
 
 import ast
+import functools
 import gc
 import importlib.machinery
 import types
@@ -137,7 +138,16 @@ def redirect(function, target):
 
     As under icontract's own wrapper, `__wrapped__` leads to the body, so that signatures are found.
     """
-    free = function.__code__.co_freevars
+    call = calling(function.__code__.co_freevars)
+    constants = tuple(target if constant == "target" else constant for constant in call.co_consts)
+    function.__defaults__ = None
+    function.__kwdefaults__ = None
+    function.__code__ = call.replace(co_consts=constants, co_name=function.__name__)
+
+
+@functools.cache
+def calling(free):
+    """The code of a function with these free variables that calls the constant 'target'."""
     lines = [
         "def outer(%s):" % ", ".join(free),
         "    def call(*args, **kwargs):",
@@ -148,11 +158,7 @@ def redirect(function, target):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outer = next(c for c in compile("\n".join(lines), "<ensures>", "exec").co_consts if hasattr(c, "co_code"))
-    call = next(c for c in outer.co_consts if hasattr(c, "co_code"))
-    constants = tuple(target if constant == "target" else constant for constant in call.co_consts)
-    function.__defaults__ = None
-    function.__kwdefaults__ = None
-    function.__code__ = call.replace(co_consts=constants, co_name=function.__name__)
+    return next(c for c in outer.co_consts if hasattr(c, "co_code"))
 
 
 class Loader:

@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 
-from . import contracts, fingerprint, flat, handlers, observe, programs, subject, trace, watch, wire
+from . import contracts, fingerprint, flat, handlers, observe, processes, programs, subject, trace, watch, wire
 from .frames import test_code_of
 
 
@@ -86,6 +86,7 @@ def collect_and_serve(channel, config, meter):
         # what never changes and would be made anew in every execution
         session.gethookproxy = functools.cache(session.gethookproxy)
         handlers.tree_of(loop.__code__)
+        subject.calling(found[0].__code__.co_freevars if exact else ())
         for item in session.items:
             item.location  # noqa: B018
             code = test_code_of(item)
@@ -93,6 +94,7 @@ def collect_and_serve(channel, config, meter):
                 linecache.getlines(code.co_filename)
         gc.collect()
         gc.freeze()  # what is here stays here: executions neither walk nor copy it
+        processes.compact()
         while True:
             command, fds = receive(channel)
             if command is None:
