@@ -186,7 +186,7 @@ def main() -> None:
         swapped = figures([item for r in results for item in grown.get(r.task, r).compared])
         summary |= {f"{name}, grown": swapped[name] for name in ("difference of the means", "within 0.10")}
     for name, value in summary.items():
-        print(f"{name:<32}{value:>10.4f}" if isinstance(value, float) else f"{name:<32}{value!s:>10}")
+        print(f"{name:<32}{value:>10.4f}" if isinstance(value, float) else f"{name:<32} {value!s:>9}")
     apart = [item for item in compared if item.theirs != item.ours]
     far = sorted((i for i in compared if abs(i.difference or 0) > 0.10), key=lambda i: -abs(i.difference or 0))
     for item in [*apart, *far][: chosen.list]:
@@ -194,7 +194,8 @@ def main() -> None:
         print("    " + item.text.strip().replace("\n", "\n    "))
     if chosen.json:
         rows = [asdict(item) for item in compared]
-        chosen.json.write_text(json.dumps({**summary, "compared": rows}, indent=1) + "\n", encoding="utf-8")
+        more = {name: asdict(one) for name, one in grown.items()}
+        chosen.json.write_text(json.dumps({**summary, "compared": rows, "grown": more}, indent=1) + "\n", encoding="utf-8")
 
 
 def _side(item: Compared, theirs: bool) -> str:
