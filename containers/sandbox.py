@@ -89,7 +89,7 @@ class Sandbox(Protocol):
 def outermost(paths: Iterable[Path], inside: Iterable[Path] = ()) -> Iterator[Path]:
     """Without what lies in another of them, or in what is there anyway; the shortest first."""
     bound = list(inside)
-    for path in sorted(set(paths), key=lambda path: len(path.parts)):
+    for path in sorted(set(paths), key=lambda path: (len(path.parts), path)):
         if not any(path.is_relative_to(outer) for outer in bound):
             bound.append(path)
             yield path

@@ -17,7 +17,7 @@ def test_nl2postcond(shared_data: Path, task_id: str) -> None:
     (task,) = (task for task in load(config, lambda *_: []).tasks if task.id == task_id)
     lines = (shared_data / "nl2pc_postconds_even_labelled.jsonl").read_text(encoding="utf-8").splitlines()
     published = [record for record in map(json.loads, lines) if record["task_id"] == task_id]
-    found = replay((task, published)).compared
+    found = replay((task, published, "")).compared
     assert len(found) == 10
     assert [item.ours for item in found] == [item.theirs for item in found]
     assert [(item.killed, item.run) for item in found if item.theirs] == [
