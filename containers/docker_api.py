@@ -9,6 +9,7 @@ import contextlib
 import os
 import socket
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ class ContainerConfig:
     processes: int = 1024
 
 
-class Containers:
+class Containers(ABC):
     """A sandbox whose every process is a container. What is connected does not travel to other machines."""
 
     kind = ""
@@ -59,9 +60,9 @@ class Containers:
 
     # What engines differ in
 
+    @abstractmethod
     def address(self) -> str:
         """The engine's socket. Raises SandboxUnavailable."""
-        raise NotImplementedError
 
     def options(self) -> dict[str, Any]:
         """Of a container, beside the common ones."""

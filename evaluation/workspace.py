@@ -41,9 +41,3 @@ def module_text(workspace: Tree, task: Task) -> str:
             "the workspace is at another version"
         )
     return text
-
-
-def with_implementation(text: str, task: Task, implementation: str) -> str:
-    """The module's text with another implementation in the method's place."""
-    lines = text.split("\n")
-    return "\n".join([*lines[: task.start_line - 1], implementation.rstrip("\n"), *lines[task.end_line :]])

@@ -69,12 +69,12 @@ class Compared:
 class Replayed:
     task: str
     seconds: float
+    inputs: int
     mutants: int
     pairs: int
     excluded: tuple[str, ...]
     compared: list[Compared] = field(default_factory=list)
     grown: "Replayed | None" = None  # the same with more inputs, where the published run must have had more
-    inputs: int = 0
 
 
 def replay(work: tuple[Task, list[dict[str, Any]], str]) -> Replayed:
@@ -94,8 +94,8 @@ def _replayed(task: Task, published: list[dict[str, Any]]) -> Replayed:
     try:
         baseline = session.survey(task)
         subjects = baseline.counted(task)
-        found = Replayed(task.id, 0.0, len(subjects), sum(len(session.pairs(task)[s.id]) for s in subjects), baseline.excluded)
-        found.inputs = len(task.tests)
+        pairs = sum(len(session.pairs(task)[subject.id]) for subject in subjects)
+        found = Replayed(task.id, 0.0, len(task.tests), len(subjects), pairs, baseline.excluded)
         for record in published:
             found.compared.append(_compare(session, task, record))
         found.seconds = time.perf_counter() - started

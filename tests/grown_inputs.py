@@ -7,12 +7,10 @@ repeated, or a part of another input put in, as often as it takes, and what the 
 
 import ast
 import random
-import textwrap
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ensures.task import Program, Task
+from tests.programs import contract_of
 
 LONGEST = 400  # characters
 
@@ -27,7 +25,15 @@ def grown(task: Task, contract: str, count: int, seed: int = 1) -> Task:
     pool = [arguments[0] for arguments in map(ast.literal_eval, task.source.inputs) if len(arguments) == 1]
     if len(pool) != len(task.tests) or not all(isinstance(text, str) for text in pool):
         raise ValueError(f"the inputs of {task.id} are no single strings")
-    allowed, drawn, seen = _allowed(task, contract), random.Random(seed), set(pool)
+    check, drawn, seen = contract_of(task, contract), random.Random(seed), set(pool)
+
+    def allowed(text: str) -> bool:
+        try:
+            check(text)
+        except AssertionError:
+            return False
+        return True
+
     while len(pool) < count:
         text = _mutated(drawn.choice(pool), drawn.choice(pool), drawn)
         if text not in seen and len(text) <= LONGEST and allowed(text):
@@ -54,21 +60,3 @@ def _part(text: str, drawn: random.Random) -> tuple[int, int]:
         return 0, 0
     first = drawn.randrange(len(text))
     return first, drawn.randint(first + 1, len(text))
-
-
-def _allowed(task: Task, contract: str) -> Callable[[str], bool]:
-    """The benchmark's contract: asserts over the parameters, in the words of its authors."""
-    head = next(node for node in ast.parse(task.implementation).body if getattr(node, "name", "") == task.qualname)
-    assert isinstance(head, ast.FunctionDef)
-    body = textwrap.indent(textwrap.dedent(contract.strip("\n")) + "\npass", "    ")
-    scope: dict[str, Any] = {}
-    exec(f"def contract({head.args.args[0].arg}):\n{body}", scope)
-
-    def allowed(text: str) -> bool:
-        try:
-            scope["contract"](text)
-        except AssertionError:
-            return False
-        return True
-
-    return allowed

@@ -1,7 +1,10 @@
 """A small benchmark of programs in EvalPlus's published form, for tests."""
 
+import ast
 import gzip
 import json
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +58,13 @@ def write(folder: Path, *records: dict[str, Any]) -> tuple[Path, Path]:
 def tasks(folder: Path, **options: Any) -> tuple[Task, ...]:
     path, mutants = write(folder)
     return load(EvalPlusConfig(path=str(path), mutants_path=str(mutants), **options), lambda *_: []).tasks
+
+
+def contract_of(task: Task, text: str) -> Callable[..., None]:
+    """The benchmark's own word on what inputs are allowed: asserts over the parameters, as a function of them."""
+    function = next(node for node in ast.parse(task.implementation).body if getattr(node, "name", "") == task.qualname)
+    assert isinstance(function, ast.FunctionDef)
+    body = textwrap.indent(textwrap.dedent(text.strip("\n")) + "\npass", "    ")
+    scope: dict[str, Any] = {}
+    exec(f"from __future__ import annotations\nimport re\ndef contract({ast.unparse(function.args)}):\n{body}", scope)
+    return scope["contract"]  # type: ignore[no-any-return]

@@ -17,7 +17,8 @@ from ensures.candidate import Clauses
 from ensures.task import Task
 from ensures.verdict import Outcome
 from evaluation.checker import Cold
-from evaluation.workspace import Workspace, module_text, with_implementation
+from evaluation.python.harness.ensures_harness.subject import text_with
+from evaluation.workspace import Workspace, module_text
 
 # `python -m pytest` under the limits of an execution
 _PYTEST = """
@@ -59,7 +60,8 @@ def run(
         Path(folder).chmod(0o755)
         tree = Path(folder) / "tree"
         shutil.copytree(workspace.root, tree, symlinks=True)
-        text = with_implementation(module_text(workspace, task), task, decorated(implementation, clauses))
+        span = (task.start_line, task.end_line)
+        text = text_with(module_text(workspace, task), span, decorated(implementation, clauses))
         (tree / task.file).write_text(text, encoding="utf-8")
         return execute(sandbox, workspace, tree, tests, seconds, limits or Limits())
 

@@ -62,29 +62,35 @@ def with_mutants(session: "IcontractSession", task: Task) -> Baseline:
     outcomes: dict[str, str] = {}
     left_out: dict[str, str] = {}
     expected = None if task.reference is not None else calls(session, original(task))
+    told = _first(expected or {})
     for mutant in mutants(task):
         plain = session.plain(mutant)
         outcomes[mutant.id] = plain.outcomes if plain.ending in (Ending.PASSED, Ending.FAILED) else ""
         if plain.ending is Ending.PASSED:
             left_out[mutant.id] = "no covering test fails on it here"
-        elif expected and indistinguishable(expected, calls(session, mutant, expected), set(plain.failed)):
+        elif expected and indistinguishable(expected, calls(session, mutant, told), set(plain.failed)):
             left_out[mutant.id] = "not_observable"
     return replace(found, mutants=outcomes, left_out=left_out)
 
 
 def calls(session: "IcontractSession", subject: Subject, expected: Calls | None = None) -> Calls | None:
-    """The fingerprints of the subject's calls; None where its tests did not end normally.
-
-    It ends at the first call that is not as expected, if that is among the first MOST_EXPECTED calls.
-    """
-    told: Calls = {}
-    for test, theirs in (expected or {}).items():
-        if sum(map(len, told.values())) + len(theirs) <= MOST_EXPECTED:
-            told[test] = theirs
-    answer = session.execute(subject, fingerprints=True, expected=told, whole=True, seconds=session.short)
+    """The fingerprints of the subject's calls, up to the first that is not as expected in a test that is expected; None
+    where its tests did not end normally."""
+    answer = session.execute(subject, fingerprints=True, expected=expected or {}, whole=True, seconds=session.short)
     if answer.ending not in (Ending.PASSED, Ending.FAILED):
         return None
     return fingerprints(answer.events)
+
+
+def _first(expected: Calls) -> Calls:
+    """Of whole tests, as much as travels with each mutant."""
+    told: Calls = {}
+    room = MOST_EXPECTED
+    for test, made in expected.items():
+        if len(made) <= room:
+            told[test] = made
+            room -= len(made)
+    return told
 
 
 def coverage(session: "IcontractSession") -> float:

@@ -119,6 +119,7 @@ def test_it_goes_back_into_the_queue_by_itself(cluster: Slurm, tmp_path: Path, s
         time.sleep(0.5)
     found = cluster.wait(job, 200)
     assert (found["ExitCode"], found["Restarts"]) == ("0:0", "1"), said.read_text()
+    assert "finishing what is in flight" in said.read_text() and "the same command goes on from here" in said.read_text()
     assert demo.rows(folder) == demo.rows(out(slow) / "whole")
 
 

@@ -26,9 +26,9 @@ class Recorder:
     original's: nothing that follows makes them alike again.
     """
 
-    def __init__(self, test_now, expected, told_apart):
-        self.test_now = test_now
-        self.expected, self.told_apart = expected, told_apart
+    def __init__(self, test_now, expected):
+        self.test_now, self.expected = test_now, expected
+        self.told_apart = lambda: None
         self.calls = []
         self._numbers = collections.Counter()
 

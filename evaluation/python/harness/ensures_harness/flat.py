@@ -88,7 +88,6 @@ class Flat:
         self.altered = lambda code: False  # does a function's file say something else than what runs?
         self.perturb = False  # truths are of other results than the real one: 1 where the candidate would notice none
         self.coverage = self.recorder = None
-        self.enough = None  # ends the execution when there is nothing more to be learnt
         self.run = None  # something else than simply to call the body (coverage, fingerprints)
         self.test, self.test_code, self.number = "", None, 0
         self.calls = 0

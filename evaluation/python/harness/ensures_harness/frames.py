@@ -19,9 +19,9 @@ def surely_surfaces(frame, test_code, error, altered):
     while frame is not None:
         code = frame.f_code
         if _covered(code, frame.f_lasti):
-            through = False
-            if not altered(code):
-                through, other = handlers.lets_through(handlers.place_of(frame), error, other)
+            if altered(code):
+                return False
+            through, other = handlers.lets_through(handlers.place_of(frame), error, other)
             if not through:
                 return False
         if code is test_code:

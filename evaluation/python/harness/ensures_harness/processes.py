@@ -70,13 +70,9 @@ def below():
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
-            try:
-                with open("/proc/%s/stat" % entry) as file:
-                    fields = file.read().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if fields[0] != "Z":
-                parents[int(entry)] = int(fields[1])
+            state, parent = state_and_parent(entry)
+            if state not in ("", "Z"):
+                parents[int(entry)] = parent
     me = os.getpid()
     if me == 1:
         return [pid for pid in parents if pid != 1]
@@ -104,14 +100,17 @@ def compact():
 
 def stopped(pids):
     """Is any of them stopped by a signal?"""
-    for pid in pids:
-        try:
-            with open("/proc/%d/stat" % pid) as file:
-                if file.read().rpartition(")")[2].split()[0] in "Tt":
-                    return True
-        except OSError:
-            continue
-    return False
+    return any(state_and_parent(pid)[0] in ("T", "t") for pid in pids)
+
+
+def state_and_parent(pid):
+    """A letter and a number, as the kernel has them; an empty letter where there is no such process."""
+    try:
+        with open("/proc/%s/stat" % pid) as file:
+            state, parent = file.read().rpartition(")")[2].split()[:2]
+    except OSError:
+        return "", 0
+    return state, int(parent)
 
 
 def clean(folder, spared=()):

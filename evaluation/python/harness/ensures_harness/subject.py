@@ -48,11 +48,9 @@ def body_code(text, path, name, line):
     return matches[0]
 
 
-def text_with(implementation, config):
-    """The module's text with another implementation in the method's place; as it is where that is None."""
-    if implementation is None:
-        return config["text"]
-    lines, (first, last) = config["text"].split("\n"), config["span"]
+def text_with(text, span, implementation):
+    """A module's text with another implementation in the method's place, which is from its first to its last line."""
+    lines, (first, last) = text.split("\n"), span
     return "\n".join([*lines[: first - 1], implementation.rstrip("\n"), *lines[last:]])
 
 

@@ -68,6 +68,7 @@ def collect_and_serve(channel, config, meter):
         exact = len(found) == 1 and not called
         if exact:
             config["prefix"] = subject.prefix_alone(config["implementation"], path, name, line, found[0])
+        settle(session, path, found[0] if exact else None)
         loaded = sorted(
             name for name, module in list(sys.modules.items()) if "." not in name and _foreign(module, config["root"])
         )
@@ -82,16 +83,6 @@ def collect_and_serve(channel, config, meter):
             },
         )
         prepared = {}
-        silence(session.config.pluginmanager)
-        # what never changes and would be made anew in every execution
-        session.gethookproxy = functools.cache(session.gethookproxy)
-        handlers.tree_of(loop.__code__)
-        subject.calling(found[0].__code__.co_freevars if exact else ())
-        for item in session.items:
-            item.location  # noqa: B018
-            code = test_code_of(item)
-            if code is not None and code.co_filename != path:  # who reads the subject's file is to be seen doing it
-                linecache.getlines(code.co_filename)
         gc.collect()
         gc.freeze()  # what is here stays here: executions neither walk nor copy it
         processes.compact()
@@ -114,6 +105,21 @@ def collect_and_serve(channel, config, meter):
         {"ready": False, "status": int(status), "errors": plugin.errors[:5], "missing": plugin.missing},
     )
     os._exit(0)
+
+
+def settle(session, path, function):
+    """Makes here, once, what never changes and would be made anew in every execution. `function`: the subject, where its
+    code is exchanged."""
+    silence(session.config.pluginmanager)
+    session.gethookproxy = functools.cache(session.gethookproxy)
+    handlers.tree_of(settle.__code__)
+    if function is not None:
+        subject.calling(function.__code__.co_freevars)
+    for item in session.items:
+        item.location  # noqa: B018
+        code = test_code_of(item)
+        if code is not None and code.co_filename != path:  # who reads the subject's file is to be seen doing it
+            linecache.getlines(code.co_filename)
 
 
 def contracts_of(command, function, prepared):
@@ -194,7 +200,7 @@ def start_flat(command, report, config, meter):
         running.coverage = trace.Coverage()
         running.run = running.coverage.call
     if command.get("fingerprints"):
-        running.recorder = fingerprint.Recorder(lambda: running.test, command.get("expected", {}), lambda: running.enough())
+        running.recorder = fingerprint.Recorder(lambda: running.test, command.get("expected", {}))
         running.run = running.recorder.call
     if command.get("observe"):
         running.observer = observe.Observer(report)
@@ -230,7 +236,7 @@ def execute_here(command, fd, session, plugin, function, config, meter, made=Non
             text = None
             if config["prefix"] is not None:
                 text = subject.alone(command["implementation"], config["line"], function.__qualname__, config["prefix"])
-            text = text or subject.text_with(command["implementation"], config)
+            text = text or subject.text_with(config["text"], config["span"], command["implementation"])
             code = subject.body_code(text, config["path"], config["name"], config["line"])
         plugin.flat = start_flat(command, report, config, meter)
         plugin.flat.instrument(function, code, made)
@@ -244,7 +250,9 @@ def execute_fresh(command, fd, config, meter):
     enter_scratch(command)
     report = reporter(fd)
     running = start_flat(command, report, config, meter)
+    text = config["text"]
     if command["implementation"] is not None:
+        text = subject.text_with(text, config["span"], command["implementation"])
         running.altered = lambda code: code.co_filename == config["path"]
 
     def hook(function):
@@ -254,9 +262,7 @@ def execute_fresh(command, fd, config, meter):
         return running.instrument(function)
 
     setattr(builtins, subject.HOOK_NAME, hook)
-    loader = subject.Loader(
-        config["path"], subject.text_with(command["implementation"], config), config["name"], config["line"]
-    )
+    loader = subject.Loader(config["path"], text, config["name"], config["line"])
     loader.install()
     plugin = Plugin(config, lambda session: run_items(session, plugin, report, command))
     plugin.flat = running
@@ -278,7 +284,8 @@ def run_items(session, plugin, report, command):
         end(plugin, report, failed, command)
         os._exit(0)
 
-    plugin.flat.enough = enough
+    if plugin.flat.recorder is not None:
+        plugin.flat.recorder.told_apart = enough
     for position, item in enumerate(items):
         following = items[position + 1] if position + 1 < len(items) else None
         plugin.flat.begin(item.nodeid, test_code_of(item))
