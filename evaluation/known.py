@@ -47,8 +47,12 @@ class Known:
             self._fold()
 
     def _fold(self) -> None:
-        keys = np.concatenate([self._keys, np.fromiter(self._recent, np.uint64, len(self._recent))])
-        flags = np.concatenate([self._flags, np.fromiter(self._recent.values(), np.bool_, len(self._recent))])
-        self._keys, first = np.unique(keys, return_index=True)
-        self._flags = flags[first]
+        """Into their places one by one: to sort it all anew would take several times the memory of what is kept."""
+        keys = np.fromiter(self._recent, np.uint64, len(self._recent))
+        order = np.argsort(keys)
+        at = np.searchsorted(self._keys, keys[order])
+        new = np.searchsorted(self._keys, keys[order], side="right") == at
+        flags = np.fromiter(self._recent.values(), np.bool_, len(self._recent))[order][new]
+        self._keys = np.insert(self._keys, at[new], keys[order][new])
+        self._flags = np.insert(self._flags, at[new], flags)
         self._recent = {}
