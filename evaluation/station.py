@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ensures.errors import WorkerLost
-from ensures.task import Task
+from ensures.task import Language, Task
 from evaluation.baseline import Baseline
 from evaluation.checker import Checker, Session
+from evaluation.core import Core
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,16 @@ class Station:
     def __init__(self, checkers: Callable[[Task], Checker], workspaces: Callable[[Task], Any], sessions: int = 1) -> None:
         self.checkers, self.workspaces, self.sessions = checkers, workspaces, sessions
         self._open: OrderedDict[str, Session] = OrderedDict()
+        self._core = Core()
 
     def run(self, work: Work) -> Any:
         """The operation's result. Raises PreparationFailed (the task's) and WorkerLost (try again)."""
+        if work.task.language is Language.JAVA:  # a JVM compiles beside what it runs: it would wait for itself
+            return self._run(work)
+        with self._core.kept():
+            return self._run(work)
+
+    def _run(self, work: Work) -> Any:
         key = _key(work.task)
         session = self._session(key, work.task, work.baseline)
         try:
@@ -63,6 +71,7 @@ class Station:
     def close(self) -> None:
         for key in list(self._open):
             self._end(key)
+        self._core.close()
 
 
 def _key(task: Task) -> str:

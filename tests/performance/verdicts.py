@@ -9,6 +9,7 @@ python -m tests.performance.verdicts [language=java] [--json FILE] [--candidates
 import argparse
 import asyncio
 import fnmatch
+import functools
 import json
 import os
 import random
@@ -33,13 +34,14 @@ from ensures.task import Setting, Task
 from ensures.verdict import Outcome
 from evaluation import audit
 from evaluation.baseline import Baseline
-from evaluation.checker import Checker, Submission
+from evaluation.checker import Checker, Session, Submission
 from evaluation.java.session import JmlSession
 from evaluation.pool import LocalSlot, Pool
 from evaluation.python import cold
 from evaluation.python.session import IcontractChecker, IcontractSession
 from evaluation.rows import BASELINES, Shards
 from evaluation.station import Station
+from evaluation.station import Work as StationWork
 from evaluation.surveyor import Surveyor
 from inference.dialects import icontract
 from inference.engine import Request
@@ -66,7 +68,6 @@ class Measured:
     conditions: float = 0.0  # in the candidates' conditions and snapshots
     audit: float = 0.0
     prepare_wall: float = 0.0
-    whole_wall: float = 0.0  # with all that is measured beside
     outcomes: dict[str, int] = field(default_factory=dict)  # "subject/candidate" -> outcome
     peak_mb: float = 0.0  # of an execution
     worker_mb: float = 0.0  # of the worker at rest, all its processes
@@ -182,7 +183,6 @@ def ours(work: Work) -> Measured:
         found.audit = clock.cpu
     finally:
         session.close()
-    found.whole_wall = time.perf_counter() - started
     return found
 
 
@@ -222,16 +222,37 @@ def baseline_cpu(work: Work) -> float:
     return sum(after[:4]) - sum(before[:4])
 
 
-def timed(workers: int, work: list[Any], do: Callable[[Any], Any] = ours) -> tuple[list[Any], float]:
+@functools.cache
+def station() -> Station:
+    """Of this process, as in a run's worker."""
+    return Station(lambda task: checker(), lambda task: construction.workspace(task, {}))
+
+
+def judged(work: Work) -> float:
+    """What a run's worker does for a task and nothing else: opens it, all candidates on all subjects. Wall seconds."""
+    task, baseline, candidates = work
     started = time.perf_counter()
-    with ProcessPoolExecutor(workers) as pool:
+    station().run(StationWork(task, all_verdicts, candidates, 0.0, baseline))
+    return time.perf_counter() - started
+
+
+def all_verdicts(session: Session, task: Task, candidates: list[Clauses]) -> None:
+    for subject in subjects_of(task):
+        session.check(subject, [Submission(clauses) for clauses in candidates])
+
+
+def timed(workers: int, work: list[Any], do: Callable[[Any], float]) -> tuple[list[float], float]:
+    started = time.perf_counter()
+    with ProcessPoolExecutor(workers, initializer=station) as pool:
         found = list(pool.map(do, work))
     return found, time.perf_counter() - started
 
 
-def busy(_: int) -> None:
-    for _ in range(60_000_000):
+def busy(_: int) -> float:
+    started = time.perf_counter()
+    for _ in range(500_000_000):
         pass
+    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -246,13 +267,13 @@ def main() -> None:
         wanted = (SampleConfig(), checker(), icontract.parse, chosen.tasks, chosen.candidates)
         work = asyncio.run(prepared(*wanted, Path(folder)))
 
+    results = [ours(item) for item in work]
     scaling, possible = [], []
-    results: list[Measured] = []
+    judging = [item for item in work if item[2]]
     for _ in range(chosen.rounds):
-        found, wall_one = timed(1, work)
-        results = results or found
-        order = sorted(work, key=lambda item: -next(r.whole_wall for r in results if r.task == item[0].id))
-        scaling.append(wall_one / timed(2, order)[1])
+        each, wall_one = timed(1, judging, judged)
+        longest_first = [item for _, item in sorted(zip(each, judging, strict=True), key=lambda pair: -pair[0])]
+        scaling.append(wall_one / timed(2, longest_first, judged)[1])
         possible.append(2 * timed(1, [0], busy)[1] / timed(2, [0, 1], busy)[1])
 
     pairs = [
