@@ -1,4 +1,4 @@
-"""The judge's own cost: verdicts a second through judge, pool and Parquet, with workers that answer at once; driver memory.
+"""The judge's own cost: verdicts a second through judge, Ray and Parquet, with workers that answer at once; driver memory.
 
 The published evaluation is 420 tasks, 75 candidates a task, 24 mutants: 756,000 verdicts, the originals aside.
 
@@ -20,21 +20,22 @@ from ensures.task import Language, Mutant, Repository, Setting, Task
 from ensures.verdict import Ending, Outcome, Reason, Verdict
 from evaluation.baseline import Baseline, Plain
 from evaluation.judge import Judge, Question
-from evaluation.pool import Pool
+from evaluation.pool import Pool, ended
 from evaluation.rows import AUDITS, BASELINES, DIAGNOSES, VERDICTS, Shards
 from evaluation.station import Work
 from evaluation.surveyor import Surveyor
+from jobs.ray_cluster import RayCluster, RaySlot
+
+WORKERS = 2
 
 HOLDS = Verdict(Outcome.HOLDS, Reason.PASSED, ending=Ending.PASSED)
 KILLS = Verdict(Outcome.VIOLATED, Reason.POSTCONDITION_VIOLATED, 0, "ViolationError:", True, Ending.FAILED)
 
 
 class AtOnce:
-    """A worker that knows everything already."""
+    """A station that knows everything already."""
 
-    async def start(self) -> None: ...
-
-    async def run(self, work: Work) -> Any:
+    def run(self, work: Work) -> Any:
         if isinstance(work.payload, list):
             return [None] * len(work.payload)
         if not isinstance(work.payload, Question):
@@ -42,7 +43,7 @@ class AtOnce:
         verdicts = {Kind.ORIGINAL: (HOLDS,), Kind.MUTANT: (KILLS,)}
         return [[verdicts[subject.kind]] * len(work.payload.submissions) for subject in work.payload.subjects]
 
-    async def close(self) -> None: ...
+    def close(self) -> None: ...
 
 
 def task_of(number: int, mutants: int) -> Task:
@@ -59,9 +60,10 @@ def candidate(task: Task, index: int) -> Candidate:
 
 async def measure(tasks: int, candidates: int, mutants: int, folder: Path) -> dict[str, float]:
     shards = Shards(folder / "verdicts", VERDICTS)
-    pool = Pool([AtOnce(), AtOnce()])
+    pool = Pool([RaySlot(AtOnce, {}) for _ in range(WORKERS)])
     surveyor = Surveyor(lambda: pool, Shards(folder / "baselines", BASELINES), lambda language: "measurement")
     judge = Judge(lambda: pool, surveyor, shards, Shards(folder / "audits", AUDITS), Shards(folder / "diagnoses", DIAGNOSES))
+    await ended(slot.start() for slot in pool.slots)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     half = 0.0
     started = time.perf_counter()
@@ -91,7 +93,12 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=24)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ensures-measure-") as folder:
-        figures = asyncio.run(measure(chosen.tasks, chosen.candidates, chosen.mutants, Path(folder)))
+        cluster = RayCluster(WORKERS, 0)
+        try:
+            cluster.start()
+            figures = asyncio.run(measure(chosen.tasks, chosen.candidates, chosen.mutants, Path(folder)))
+        finally:
+            cluster.stop()
     for name, value in figures.items():
         print(f"{name:<28}{value:>14,.1f}")
     if chosen.json:
