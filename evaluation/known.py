@@ -49,10 +49,11 @@ class Known:
     def _fold(self) -> None:
         """Into their places one by one: to sort it all anew would take several times the memory of what is kept."""
         keys = np.fromiter(self._recent, np.uint64, len(self._recent))
+        flags = np.fromiter(self._recent.values(), np.bool_, len(self._recent))
         order = np.argsort(keys)
-        at = np.searchsorted(self._keys, keys[order])
-        new = np.searchsorted(self._keys, keys[order], side="right") == at
-        flags = np.fromiter(self._recent.values(), np.bool_, len(self._recent))[order][new]
-        self._keys = np.insert(self._keys, at[new], keys[order][new])
-        self._flags = np.insert(self._flags, at[new], flags)
+        keys, flags = keys[order], flags[order]
+        at = np.searchsorted(self._keys, keys)
+        new = np.searchsorted(self._keys, keys, side="right") == at
+        self._keys = np.insert(self._keys, at[new], keys[new])
+        self._flags = np.insert(self._flags, at[new], flags[new])
         self._recent = {}

@@ -38,19 +38,16 @@ class Station:
 
     def run(self, work: Work) -> Any:
         """The operation's result. Raises PreparationFailed (the task's) and WorkerLost (try again)."""
-        if work.task.language is Language.JAVA:  # a JVM compiles beside what it runs: it would wait for itself
-            return self._run(work)
-        with self._core.kept():
-            return self._run(work)
-
-    def _run(self, work: Work) -> Any:
         key = _key(work.task)
-        session = self._session(key, work.task, work.baseline)
-        try:
-            return work.operation(session, work.task, work.payload)
-        except WorkerLost:
-            self._end(key)
-            raise
+        # a JVM compiles beside what it runs: on one core it would wait for itself
+        place = contextlib.nullcontext() if work.task.language is Language.JAVA else self._core.kept()
+        with place:
+            session = self._session(key, work.task, work.baseline)
+            try:
+                return work.operation(session, work.task, work.payload)
+            except WorkerLost:
+                self._end(key)
+                raise
 
     def _session(self, key: str, task: Task, baseline: Baseline | None) -> Session:
         if key in self._open:

@@ -40,8 +40,7 @@ from evaluation.pool import LocalSlot, Pool
 from evaluation.python import cold
 from evaluation.python.session import IcontractChecker, IcontractSession
 from evaluation.rows import BASELINES, Shards
-from evaluation.station import Station
-from evaluation.station import Work as StationWork
+from evaluation.station import Station, Work
 from evaluation.surveyor import Surveyor
 from inference.dialects import icontract
 from inference.engine import Request
@@ -81,12 +80,13 @@ def checker() -> IcontractChecker:
     return IcontractChecker(choose(AutoConfig(), hostile=False)[0])
 
 
-Work = tuple[Task, Baseline, list[Clauses]]
+# a task, and what is to be judged on it
+Ready = tuple[Task, Baseline, list[Clauses]]
 
 
 async def prepared(
     config: SampleConfig, judged_by: Checker, parse: Callable[[str], Artifact], glob: str, candidates: int, folder: Path
-) -> list[Work]:
+) -> list[Ready]:
     """The sample's tasks, and for each its baseline and the miner's clauses."""
     pool = Pool([LocalSlot(Station(lambda task: judged_by, lambda task: construction.workspace(task, {})))])
     surveyor = Surveyor(lambda: pool, Shards(folder, BASELINES), lambda language: judged_by.version)
@@ -145,7 +145,7 @@ class Clock:
         return time.perf_counter() - self.began
 
 
-def ours(work: Work) -> Measured:
+def ours(work: Ready) -> Measured:
     """All candidates on all subjects of one task, in one session; then what no way of doing it could save."""
     task, baseline, candidates = work
     found = Measured(task.id, candidates=len(candidates))
@@ -209,7 +209,7 @@ def tree_memory(pid: int) -> float:
     return total / 1024
 
 
-def baseline_cpu(work: Work) -> float:
+def baseline_cpu(work: Ready) -> float:
     """CPU seconds to find the task's baseline: three hash seeds, each mutant once, the oracle."""
     task, _, _ = work
     before = os.times()
@@ -228,11 +228,11 @@ def station() -> Station:
     return Station(lambda task: checker(), lambda task: construction.workspace(task, {}))
 
 
-def judged(work: Work) -> float:
+def judged(work: Ready) -> float:
     """What a run's worker does for a task and nothing else: opens it, all candidates on all subjects. Wall seconds."""
     task, baseline, candidates = work
     started = time.perf_counter()
-    station().run(StationWork(task, all_verdicts, candidates, 0.0, baseline))
+    station().run(Work(task, all_verdicts, candidates, 0.0, baseline))
     return time.perf_counter() - started
 
 

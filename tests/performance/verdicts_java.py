@@ -27,7 +27,7 @@ from evaluation.checker import Submission
 from evaluation.java import cold
 from evaluation.java.session import JmlChecker
 from inference.dialects import jml
-from tests.performance.verdicts import Clock, Work, prepared, subjects_of, tree_memory
+from tests.performance.verdicts import Clock, Ready, prepared, subjects_of, tree_memory
 
 
 @dataclass
@@ -54,7 +54,7 @@ def checker() -> JmlChecker:
     return JmlChecker(choose(AutoConfig(), hostile=False)[0])
 
 
-def ours(work: Work) -> Measured:
+def ours(work: Ready) -> Measured:
     task, baseline, candidates = work
     found = Measured(task.id, candidates=len(candidates))
     if not candidates:
